@@ -1,0 +1,52 @@
+# Each target makes what it needs. `make help` lists them.
+
+SHELL   := /bin/bash
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.installed
+
+# Tests without a store, a database or a process: they answer in seconds, so they go first.
+PURE    := $(wildcard tests/model tests/pipeline tests/test_settings.py)
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check format bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## make .venv with the command at .venv/bin/trunkline (and tl)
+
+demo: $(STAMP) ## show the lake at work, in a temporary folder
+	@$(BIN)/trunkline demo
+
+test: $(STAMP) ## run the tests, the quick ones first
+	@$(BIN)/python -m pytest $(PURE) tests $(ARGS)
+
+check: $(STAMP) ## ruff, mypy --strict, import-linter
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(STAMP) ## let ruff arrange the code
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(STAMP) ## measure what we answer for, as ratios
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+clean: ## remove .venv and every cache
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: Trunkline needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1 || echo missing)"; \
+	    echo "hint: make install PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "error: '$(PYTHON)' cannot make virtual environments"; \
+	    echo "hint: install its venv module (on Debian and Ubuntu: apt install python3-venv)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	@touch $@

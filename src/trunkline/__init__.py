@@ -1,0 +1,39 @@
+"""Trunkline: a versioned data lake whose pipelines run when the data changes.
+
+    import trunkline as tl
+
+    lake = tl.open()
+    with lake.commit("orders@main", message="day 1") as commit:
+        commit.put("/day=2026-01-01/a.csv", b"id,amount\n1,9.50\n")
+
+Importing this package loads nothing heavy: the interface comes when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from trunkline.errors import TrunklineError
+
+if TYPE_CHECKING:
+    from trunkline.sdk import CommitWriter, Diff, Lake, init, migrate, open
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CommitWriter",
+    "Diff",
+    "Lake",
+    "TrunklineError",
+    "__version__",
+    "init",
+    "migrate",
+    "open",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module("trunkline.sdk"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

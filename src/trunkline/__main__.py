@@ -1,0 +1,7 @@
+"""`python -m trunkline` is the command itself."""
+
+import sys
+
+from trunkline.cli import main
+
+sys.exit(main())

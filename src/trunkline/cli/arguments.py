@@ -1,0 +1,77 @@
+"""Arguments and options that several commands take, described once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from trunkline.cli import complete
+from trunkline.cli.command import Command, Group
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class App(typer.Typer):
+    """A Typer whose commands all have the shared options."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("cls", Group)
+        options.setdefault("no_args_is_help", True)
+        options.setdefault("add_completion", False)
+        # Plain help reads the same on a terminal, in a pipe and in the docs made from it.
+        super().__init__(rich_markup_mode=None, **options)
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[F], F]:
+        options.setdefault("cls", Command)
+        return super().command(name, **options)
+
+
+Ref = Annotated[
+    str,
+    typer.Argument(
+        metavar="REF",
+        help="repo@ref or repo@ref:/path.",
+        autocompletion=complete.refs,
+        show_default=False,
+    ),
+]
+CommitRef = Annotated[
+    str,
+    typer.Argument(
+        metavar="REPO@REF", help="A commit.", autocompletion=complete.revisions, show_default=False
+    ),
+]
+BranchRef = Annotated[
+    str,
+    typer.Argument(
+        metavar="REPO@BRANCH",
+        help="A branch.",
+        autocompletion=complete.revisions,
+        show_default=False,
+    ),
+]
+TagRef = Annotated[
+    str,
+    typer.Argument(
+        metavar="REPO@TAG", help="A tag.", autocompletion=complete.revisions, show_default=False
+    ),
+]
+RepoName = Annotated[
+    str,
+    typer.Argument(
+        metavar="REPO", help="[project/]repo.", autocompletion=complete.repos, show_default=False
+    ),
+]
+Message = Annotated[
+    str, typer.Option("--message", "-m", metavar="TEXT", help="Why.", show_default=False)
+]
+Recursive = Annotated[bool, typer.Option("--recursive", "-r", help="Folders too.")]
+IfHead = Annotated[
+    str | None,
+    typer.Option("--if-head", metavar="ID", help="Only if the branch still points there."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would happen.")]
+Description = Annotated[str, typer.Option("--description", "-d", metavar="TEXT", help="What for.")]

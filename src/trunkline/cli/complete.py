@@ -1,0 +1,113 @@
+"""What Tab offers for a REF: repos, then branches and tags, then paths.
+
+Quick, and silent when anything is wrong: a shell must never show a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from trunkline.sdk.lake import Lake
+
+MOST_OFFERED = 200
+PREFIX_VARIABLE = "_TRUNKLINE_COMPLETED"
+
+
+def repos(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of repos."""
+    return _offer(ctx, incomplete, _repo_names)
+
+
+def revisions(ctx: typer.Context, incomplete: str) -> list[str]:
+    """`repo@`, then branches and tags."""
+    return _offer(ctx, incomplete, _revisions)
+
+
+def refs(ctx: typer.Context, incomplete: str) -> list[str]:
+    """`repo@`, then branches and tags, then paths."""
+    return _offer(ctx, incomplete, _refs)
+
+
+Candidates = Callable[["Lake", str], Iterator[str]]
+
+
+def _offer(ctx: typer.Context, incomplete: str, candidates: Candidates) -> list[str]:
+    from itertools import islice
+
+    before = os.environ.get(PREFIX_VARIABLE, "")
+    with suppress(Exception), _lake(ctx) as lake:
+        fitting = (c for c in candidates(lake, before + incomplete))
+        matches = (c for c in fitting if c.startswith(before + incomplete))
+        return [match.removeprefix(before) for match in islice(matches, MOST_OFFERED)]
+    return []
+
+
+def _lake(ctx: typer.Context) -> Lake:
+    from trunkline.cli.session import Session
+
+    session = Session()
+    context: typer.Context | None = ctx
+    while context is not None:
+        for name in ("lake", "project"):
+            if value := context.params.get(f"shared_{name}"):
+                session.flags.setdefault(name, value)
+        context = context.parent  # type: ignore[assignment]
+    return session.open()
+
+
+def _repo_names(lake: Lake, typed: str) -> Iterator[str]:
+    for repo in lake.repos(all_projects="/" in typed):
+        yield str(repo.name) if "/" not in typed else f"{repo.name.project}/{repo.name.repo}"
+
+
+def _revisions(lake: Lake, typed: str) -> Iterator[str]:
+    repo, at, _ = typed.partition("@")
+    if not at:
+        yield from (f"{name}@" for name in _repo_names(lake, typed))
+        return
+    yield from (f"{repo}@{branch.name}" for branch in lake.branches(repo))
+    yield from (f"{repo}@{tag.name}" for tag in lake.tags(repo))
+
+
+def _refs(lake: Lake, typed: str) -> Iterator[str]:
+    place, colon, path = typed.partition(":")
+    if not colon:
+        yield from _revisions(lake, typed)
+        return
+    folder = path.rpartition("/")[0] + "/"
+    for file in lake.ls(f"{place}:{folder}", hashes=False):
+        slash = "/" if file.type == "folder" and not file.path.endswith("/") else ""
+        yield f"{place}:{file.path}{slash}"
+
+
+def rejoin_bash_words(environ: MutableMapping[str, str]) -> None:
+    """Undo bash's splitting of `repo@branch:/path` into five words.
+
+    Bash breaks words at "@" and ":" and puts an offer in place of the last piece only. So the
+    pieces are glued for parsing, and what is glued on is remembered, to be left out of offers.
+    """
+    if not any(key.endswith("_COMPLETE") and v == "complete_bash" for key, v in environ.items()):
+        return
+    words = environ.get("COMP_WORDS", "").split("\n")
+    index = int(environ.get("COMP_CWORD") or 0)
+    words += [""] * (index + 1 - len(words))
+    glued, position, before = [words[0]], 0, ""
+    for number, word in enumerate(words[1:], start=1):
+        breaks = word in ("@", ":") or glued[-1].endswith(("@", ":"))
+        if breaks and len(glued) > 1:
+            before = glued[-1]
+            glued[-1] += word
+        else:
+            before = ""
+            glued.append(word)
+        if number == index:
+            position = len(glued) - 1
+            environ[PREFIX_VARIABLE] = before + (word if word in ("@", ":") else "")
+    environ["COMP_WORDS"] = "\n".join(glued)
+    environ["COMP_CWORD"] = str(position)

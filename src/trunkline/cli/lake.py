@@ -1,0 +1,123 @@
+"""The lake as a whole: init, migrate, status, gc, fsck, forget, erase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trunkline import settings
+from trunkline.cli import reports, session
+from trunkline.cli.arguments import App, CommitRef, DryRun, Ref
+from trunkline.cli.confirm import confirm
+from trunkline.errors import Usage
+
+if TYPE_CHECKING:
+    from trunkline.cli.session import Session
+
+app = App()
+
+
+@app.command()
+def init(
+    ctx: typer.Context,
+    path: Annotated[str, typer.Argument(metavar="[PATH]", help="The folder.")] = ".",
+    catalog: Annotated[
+        str | None,
+        typer.Option("--catalog", metavar="URL", help="postgresql://…; else SQLite in the folder."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="URL", help="s3://bucket/prefix; else the folder."),
+    ] = None,
+) -> None:
+    """Make a lake: a .trunkline folder that is found from anywhere below it."""
+    from trunkline import sdk
+
+    run = session.of(ctx)
+    with sdk.init(path, catalog=catalog, store=store) as lake:
+        run.output.done({"lake": lake.location}, f"Made a lake in {lake.location}.")
+
+
+@app.command()
+def migrate(ctx: typer.Context) -> None:
+    """Bring a lake made by an older Trunkline to this one's format."""
+    from trunkline import sdk
+
+    run = session.of(ctx)
+    report = sdk.migrate(run.lake_folder())
+    if report.from_format == report.to_format:
+        run.output.done(report, f"The lake has format {report.to_format} already.")
+    else:
+        run.output.done(report, f"Migrated from format {report.from_format} to {report.to_format}.")
+
+
+@app.command()
+def status(ctx: typer.Context) -> None:
+    """Show what the lake holds and what is open in it."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        run.output.item(lake.status(), reports.status_lines)
+
+
+@app.command()
+def gc(
+    ctx: typer.Context,
+    dry_run: DryRun = False,
+    grace: Annotated[
+        str | None,
+        typer.Option("--grace", metavar="DURATION", help="Leave alone what is younger, as 24h."),
+    ] = None,
+) -> None:
+    """Delete what nothing refers to any more. Safe while others work."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        report = lake.gc(dry_run=dry_run, grace=_grace(run, grace))
+    run.output.item(report, reports.gc_lines)
+
+
+def _grace(run: Session, typed: str | None) -> float:
+    if typed is None:
+        return run.settings.seconds("gc.grace")
+    try:
+        return settings.parse_duration(typed)
+    except ValueError as error:
+        raise Usage(f"--grace: {error}.") from None
+
+
+@app.command()
+def fsck(
+    ctx: typer.Context,
+    deep: Annotated[bool, typer.Option("--deep", help="Read and hash every byte.")] = False,
+) -> None:
+    """Check that everything the lake promises holds. Exit code 1 if it does not."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        report = lake.fsck(deep=deep)
+    run.output.item(report, reports.fsck_lines)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
+def forget(ctx: typer.Context, commit: CommitRef) -> None:
+    """Throw away the bytes of an old commit and keep its record and lineage."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        lake.forget(commit)
+    run.output.done({"forgotten": commit}, f"Forgot the bytes of {commit}; gc frees them.")
+
+
+@app.command()
+def erase(
+    ctx: typer.Context,
+    ref: Ref,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="For the record.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove a path's bytes from every commit, for good."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        confirm(f"Erase {ref} from every commit? This cannot be undone.", yes)
+        report = lake.erase(ref, reason=reason)
+    run.output.item(report, reports.erasure_lines)

@@ -1,0 +1,97 @@
+"""How what the lake reports about itself looks as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from trunkline.cli.output import Style
+from trunkline.cli.text import count, fields, human_size, printable
+from trunkline.cli.views import change_line, short, stat_line
+
+if TYPE_CHECKING:
+    from trunkline.lake.erase import ErasureReport
+    from trunkline.lake.fsck import FsckReport
+    from trunkline.lake.gc import GcReport
+    from trunkline.lake.merge import MergeReport, Side
+    from trunkline.model.files import Change
+    from trunkline.sdk.results import Status
+
+
+def merged(report: MergeReport) -> str:
+    if not report.changes and not report.conflicts:
+        return f"{report.target} has everything of {report.source} already."
+    return f"Merged {report.source} into {report.target}: {changes_in_words(report.changes)}."
+
+
+def merge_plan(report: MergeReport, style: Style) -> Iterator[str]:
+    """What a merge would do: its changes, then the paths that both sides changed."""
+    line = change_line(style)
+    for change in report.changes:
+        yield from line(change)
+    for conflict in report.conflicts:
+        sides = f"ours {side_text(conflict.ours)}, theirs {side_text(conflict.theirs)}"
+        outcome = f"{conflict.chosen} wins" if conflict.chosen else "conflict"
+        yield style("bad", f"! {printable(conflict.path)}") + f"  {outcome} ({sides})"
+    unresolved = len(report.unresolved)
+    yield f"Would change {changes_in_words(report.changes)}; {count(unresolved, 'conflict')}."
+
+
+def side_text(side: Side) -> str:
+    return "removed it" if side.size is None else human_size(side.size)
+
+
+def changes_in_words(changes: Sequence[Change]) -> str:
+    kinds = [str(change.change) for change in changes]
+    return stat_line(*(kinds.count(kind) for kind in ("added", "removed", "modified")))
+
+
+def gc_lines(report: GcReport) -> Iterator[str]:
+    would = "Would delete" if report.dry_run else "Deleted"
+    objects = f"{count(report.objects, 'object')} ({human_size(report.bytes)})"
+    yield f"{would} {count(report.commits, 'commit')} and {objects}."
+    yield f"Kept {count(report.kept_objects, 'object')}."
+    if report.waiting_commits:
+        yield f"{count(report.waiting_commits, 'commit')} will go when the grace period is over."
+
+
+def fsck_lines(report: FsckReport) -> Iterator[str]:
+    for problem in report.problems:
+        yield f"{problem.kind}: {printable(problem.where)}: {printable(problem.message)}"
+    how = "Read" if report.deep else "Checked"
+    files, commits = count(report.files, "file"), count(report.commits, "commit")
+    yield f"{how} {files} ({human_size(report.bytes)}) in {commits}: {_verdict(report)}."
+    if report.unused_objects:
+        yield f"{count(report.unused_objects, 'object')} unused; gc will remove them."
+    if report.erased_files:
+        yield f"{count(report.erased_files, 'file')} erased on purpose."
+
+
+def _verdict(report: FsckReport) -> str:
+    return "all is well" if report.ok else count(len(report.problems), "problem")
+
+
+def erasure_lines(report: ErasureReport) -> Iterator[str]:
+    versions = count(report.versions, "version")
+    held = f"held by {count(len(report.commits), 'commit')}"
+    yield f"Erased {versions} of {printable(report.path)} ({human_size(report.bytes)}), {held}."
+    for branch in report.removed_from:
+        yield f"Removed from {branch}."
+    for place in report.also_at:
+        yield f"The same bytes were at {printable(place)}."
+    for edge in report.derived:
+        yield f"Derived from it: {edge.repo}@{short(edge.id)}."
+
+
+def status_lines(status: Status) -> Iterator[str]:
+    yield from fields([
+        ("Lake", status.location),
+        ("Catalog", status.catalog),
+        ("Store", status.store),
+        ("Project", f"{status.project} (of {status.projects})"),
+        ("Repos", f"{status.repos:,}"),
+        ("Commits", f"{status.commits:,}"),
+        ("Size", f"{human_size(status.size)} in {count(status.files, 'file')}"),
+    ])  # fmt: skip
+    for commit in status.open_commits:
+        yield f"Open: {commit.repo}@{commit.branch} has the unfinished commit {short(commit.id)}."

@@ -1,0 +1,69 @@
+"""One run of the command: its flags, settings, lake and output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trunkline import settings
+from trunkline.cli.output import JsonOutput, Output, TextOutput
+from trunkline.errors import NotFound
+
+if TYPE_CHECKING:
+    import typer
+
+    from trunkline.sdk.lake import Lake
+
+
+class Session:
+    def __init__(self) -> None:
+        self.flags: dict[str, settings.Scalar] = {}
+
+    @cached_property
+    def settings(self) -> settings.Settings:
+        try:
+            folder = self.lake_folder()
+        except NotFound:
+            folder = None
+        return settings.load(folder, self.flags)
+
+    @cached_property
+    def output(self) -> Output:
+        quiet = self.settings.flag("quiet")
+        if self.settings.flag("json"):
+            return JsonOutput(sys.stdout)
+        return TextOutput(sys.stdout, color=self._color(), quiet=quiet)
+
+    @property
+    def shows_progress(self) -> bool:
+        """On a terminal, for a person: neither in JSON, nor when told to be quiet."""
+        in_the_way = self.settings.flag("json") or self.settings.flag("quiet")
+        return not in_the_way and sys.stderr.isatty()
+
+    def lake_folder(self) -> Path:
+        """The `.trunkline` folder of the lake that is meant."""
+        named = self.flags.get("lake")
+        return settings.find_lake(explicit=None if named is None else str(named))
+
+    def open(self) -> Lake:
+        from trunkline import sdk
+
+        folder = self.lake_folder()
+        project, author = self.settings.text("project"), self.settings.text("author")
+        return sdk.open(folder, project, author=author)
+
+    def _color(self) -> bool:
+        choice = self.settings.text("color")
+        if choice != "auto":
+            return choice == "always"
+        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        return not plain and sys.stdout.isatty()
+
+
+def of(context: typer.Context) -> Session:
+    """The session of a command's context."""
+    session: Session = context.obj
+    return session

@@ -1,0 +1,57 @@
+"""How numbers, moments and tables read to a person."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+
+def printable(text: str) -> str:
+    """The text with nothing in it that could move the cursor or fail to print."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode()
+        for c in text
+    )
+
+
+def human_size(size: float) -> str:
+    """`1.2 MiB`; exact below 1024 bytes."""
+    if size < 1024:
+        return f"{size:.0f} B"
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        size /= 1024
+        if size < 1023.95:
+            return f"{size:.1f} {unit}"
+    return f"{size / 1024:.1f} PiB"
+
+
+def local_time(micros: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(micros / 1_000_000))
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `3 files`, `2 branches`."""
+    if number == 1:
+        return f"1 {noun}"
+    plural = noun + ("es" if noun.endswith(("ch", "s", "x")) else "s")
+    return f"{number:,} {plural}"
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
+    """Rows as lines of columns two spaces apart; `right` says which columns stand right."""
+    widths = [max((len(cell) for cell in column), default=0) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def fields(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """`Name:   value`, the values under each other."""
+    width = max((len(name) for name, _ in pairs), default=0) + 1
+    return [f"{name + ':':<{width}} {value}".rstrip() for name, value in pairs]

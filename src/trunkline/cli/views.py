@@ -1,0 +1,177 @@
+"""How each noun looks as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from trunkline.cli.output import Column, Style
+from trunkline.cli.text import aligned, count, fields, human_size, local_time, printable
+
+if TYPE_CHECKING:
+    from trunkline.model.commits import Branch, Commit, Repo, Tag
+    from trunkline.model.files import Change, FileInfo
+    from trunkline.settings import Scalar, Value
+
+SHORT = 12
+MARKS = {"added": "+", "removed": "-", "modified": "~"}
+
+
+def short(commit_id: str | None) -> str:
+    return commit_id[:SHORT] if commit_id else "-"
+
+
+def first_line(message: str) -> str:
+    return message.partition("\n")[0]
+
+
+PROJECTS = (
+    Column("NAME", lambda p: p.name),
+    Column("REPOS", lambda p: str(p.repos), right=True),
+    Column("CREATED", lambda p: local_time(p.created)),
+    Column("DESCRIPTION", lambda p: p.description),
+)
+
+REPOS = (
+    Column("NAME", lambda r: str(r.name)),
+    Column("FILES", lambda r: f"{r.files:,}", right=True),
+    Column("SIZE", lambda r: human_size(r.size), right=True),
+    Column("BRANCHES", lambda r: ", ".join(r.branches) or "-"),
+    Column("CREATED", lambda r: local_time(r.created)),
+    Column("DESCRIPTION", lambda r: r.description),
+)
+
+BRANCHES = (
+    Column("NAME", lambda b: b.name),
+    Column("HEAD", lambda b: short(b.head)),
+    Column("OPEN", lambda b: short(b.open)),
+    Column("CREATED", lambda b: local_time(b.created)),
+)
+
+TAGS = (
+    Column("NAME", lambda t: t.name),
+    Column("COMMIT", lambda t: short(t.commit)),
+    Column("CREATED", lambda t: local_time(t.created)),
+    Column("MESSAGE", lambda t: first_line(t.message)),
+)
+
+COMMITS = (
+    Column("ID", lambda c: short(c.id)),
+    Column("FINISHED", lambda c: local_time(c.finished) if c.finished else "(open)"),
+    Column("FILES", lambda c: f"{c.files:,}", right=True),
+    Column("SIZE", lambda c: human_size(c.size), right=True),
+    Column("AUTHOR", lambda c: c.author),
+    Column("MESSAGE", lambda c: first_line(c.message)),
+)
+
+SETTINGS = (
+    Column("NAME", lambda v: v.name),
+    Column("VALUE", lambda v: setting_text(v)),
+    Column("ORIGIN", lambda v: v.where),
+)
+
+
+def setting_text(value: Value) -> str:
+    return scalar_text(value.value)
+
+
+def scalar_text(value: Scalar) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def file_line(long: bool, exact: bool) -> Callable[[FileInfo], Iterable[str]]:
+    def path(file: FileInfo) -> str:
+        folder = file.type == "folder" and not file.path.endswith("/")
+        return printable(file.path) + ("/" if folder else "")
+
+    def in_short(file: FileInfo) -> Iterable[str]:
+        return (path(file),)
+
+    def in_full(file: FileInfo) -> Iterable[str]:
+        size = f"{file.size:>14}" if exact else f"{human_size(file.size):>10}"
+        return (f"{file.type:<6} {size}  {file.hash[:SHORT]:<{SHORT}}  {path(file)}",)
+
+    return in_full if long else in_short
+
+
+def change_line(style: Style) -> Callable[[Change], Iterable[str]]:
+    def line(change: Change) -> Iterable[str]:
+        mark = MARKS[change.change]
+        return (style(mark, f"{mark} {printable(change.path)}") + f"  {sizes(change)}",)
+
+    return line
+
+
+def sizes(change: Change) -> str:
+    old, new = change.old_size, change.new_size
+    if old is None or new is None:
+        return f"({human_size(new if old is None else old)})" if old != new else ""
+    return f"({human_size(old)} → {human_size(new)})"
+
+
+def stat_line(added: int, removed: int, modified: int) -> str:
+    if not added + removed + modified:
+        return "no differences"
+    parts = [(added, "added"), (removed, "removed"), (modified, "modified")]
+    return ", ".join(f"{number:,} {word}" for number, word in parts if number)
+
+
+def commit_header(commit: Commit, style: Style, names: Sequence[str] = ()) -> Iterator[str]:
+    """A commit as `git log` shows one, with where its branches and tags point."""
+    at = f" ({', '.join(names)})" if names else ""
+    yield style("id", f"commit {commit.id}") + style("head", at)
+    pairs = [("Repo", f"{commit.repo}@{commit.branch}")]
+    if commit.merged:
+        pairs.append(("Merge", " ".join(short(parent) for parent in commit.parents)))
+    pairs.append(("Author", printable(commit.author)))
+    when = local_time(commit.finished) if commit.finished else "not finished"
+    pairs.append(("Date", when))
+    pairs.append(("Tree", f"{count(commit.files, 'file')}, {human_size(commit.size)}"))
+    if commit.origin != "user":
+        pairs.append(("Origin", str(commit.origin)))
+    if commit.error:
+        pairs.append(("Error", printable(commit.error)))
+    if commit.forgotten:
+        pairs.append(("Forgotten", local_time(commit.forgotten)))
+    yield from fields(pairs)
+    if commit.message:
+        yield ""
+        for line in commit.message.splitlines():
+            yield f"    {printable(line)}".rstrip()
+
+
+def commit_oneline(commit: Commit, style: Style, names: Sequence[str] = ()) -> str:
+    at = style("head", f" ({', '.join(names)})") if names else ""
+    text = printable(first_line(commit.message)) or "(no message)"
+    return f"{style('id', short(commit.id))}{at} {text}"
+
+
+def repo_page(repo: Repo, branches: Sequence[Branch], tags: Sequence[Tag]) -> Iterator[str]:
+    yield from fields([
+        ("Repo", str(repo.name)),
+        ("Description", printable(repo.description) or "-"),
+        ("Kind", str(repo.kind)),
+        ("Created", local_time(repo.created)),
+        ("Size", f"{human_size(repo.size)} in {count(repo.files, 'file')}"),
+    ])  # fmt: skip
+    yield from _section("Branches", BRANCHES, branches)
+    yield from _section("Tags", TAGS, tags)
+
+
+def _section(title: str, columns: Sequence[Column], items: Sequence[object]) -> Iterator[str]:
+    if not items:
+        return
+    yield ""
+    yield f"{title}:"
+    rows = [[printable(column.text(item)) for column in columns] for item in items]
+    for line in aligned(rows, [column.right for column in columns]):
+        yield f"  {line}"
+
+
+def committed(commit: Commit) -> str:
+    tree = f"{count(commit.files, 'file')}, {human_size(commit.size)}"
+    return f"{commit.repo}@{commit.branch} is now {short(commit.id)} ({tree})."

@@ -1,0 +1,223 @@
+"""Every error a user can meet, drawn before it is written.
+
+    TrunklineError                      code            exit  http
+    ├── Failed                                             1   500
+    │   ├── CorruptObject               corrupt
+    │   ├── SourceUnreadable            source_unreadable
+    │   └── SourceChanged               source_changed
+    ├── Usage                           usage              2   400
+    │   ├── InvalidRef                  invalid_ref
+    │   ├── InvalidName                 invalid_name
+    │   ├── InvalidPath                 invalid_path
+    │   └── InvalidGlob                 invalid_glob
+    ├── NotFound                        not_found          3   404
+    │   └── Erased                      erased
+    ├── Conflict                        conflict           4   409
+    │   ├── AlreadyExists               already_exists
+    │   ├── AmbiguousId                 ambiguous_id
+    │   ├── BranchMoved                 branch_moved
+    │   ├── PathClash                   path_clash
+    │   └── MergeConflict               merge_conflict
+    ├── NotAllowed                      not_allowed        5   403
+    │   ├── ReadOnly                    read_only
+    │   ├── PrivateAddress              private_address
+    │   └── UnsafeArchive               unsafe_archive
+    ├── Precondition                    precondition       6   412
+    │   ├── CommitFinished              commit_finished
+    │   ├── CommitUnfinished            commit_unfinished
+    │   ├── InUse                       in_use
+    │   └── WrongFormat                 wrong_format
+    └── Unavailable                     unavailable        7   503
+        ├── DiskFull                    disk_full
+        ├── LeaseLost                   lease_lost
+        └── CommitUnknown               commit_unknown
+
+An error is one line: what is wrong and where. `hint` is the next step.
+Exit code, HTTP status and JSON shape follow from the class alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class TrunklineError(Exception):
+    """The base of all of them. `str(error)` is the one line a user reads."""
+
+    code: ClassVar[str] = "failed"
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def to_dict(self) -> dict[str, object]:
+        return {"code": self.code, "message": self.message, "hint": self.hint}
+
+
+class Failed(TrunklineError):
+    """Something went wrong that no other class describes."""
+
+
+class CorruptObject(Failed):
+    """Stored bytes do not match the hash they were stored under."""
+
+    code = "corrupt"
+
+
+class SourceUnreadable(Failed):
+    """A file to put cannot be opened or read."""
+
+    code = "source_unreadable"
+
+
+class SourceChanged(Failed):
+    """A file to put changed while it was being read."""
+
+    code = "source_changed"
+
+
+class Usage(TrunklineError):
+    """The request itself is malformed."""
+
+    code = "usage"
+    exit_code = 2
+    http_status = 400
+
+
+class InvalidRef(Usage):
+    code = "invalid_ref"
+
+
+class InvalidName(Usage):
+    code = "invalid_name"
+
+
+class InvalidPath(Usage):
+    code = "invalid_path"
+
+
+class InvalidGlob(Usage):
+    code = "invalid_glob"
+
+
+class NotFound(TrunklineError):
+    """A lake, project, repo, branch, tag, commit or path that is not there."""
+
+    code = "not_found"
+    exit_code = 3
+    http_status = 404
+
+
+class Erased(NotFound):
+    """The path is listed, but its bytes were erased on purpose."""
+
+    code = "erased"
+
+
+class Conflict(TrunklineError):
+    code = "conflict"
+    exit_code = 4
+    http_status = 409
+
+
+class AlreadyExists(Conflict):
+    code = "already_exists"
+
+
+class AmbiguousId(Conflict):
+    code = "ambiguous_id"
+
+
+class BranchMoved(Conflict):
+    """The branch has another head than the one expected. Nothing was changed; a retry is safe."""
+
+    code = "branch_moved"
+
+
+class PathClash(Conflict):
+    """One path would be a file and a folder at once."""
+
+    code = "path_clash"
+
+
+class MergeConflict(Conflict):
+    """Both sides changed the same path. `paths` lists them all."""
+
+    code = "merge_conflict"
+
+    def __init__(self, message: str, *, paths: Iterable[str] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.paths = list(paths)
+
+    def to_dict(self) -> dict[str, object]:
+        return {**super().to_dict(), "paths": self.paths}
+
+
+class NotAllowed(TrunklineError):
+    code = "not_allowed"
+    exit_code = 5
+    http_status = 403
+
+
+class ReadOnly(NotAllowed):
+    code = "read_only"
+
+
+class PrivateAddress(NotAllowed):
+    code = "private_address"
+
+
+class UnsafeArchive(NotAllowed):
+    code = "unsafe_archive"
+
+
+class Precondition(TrunklineError):
+    code = "precondition"
+    exit_code = 6
+    http_status = 412
+
+
+class CommitFinished(Precondition):
+    code = "commit_finished"
+
+
+class CommitUnfinished(Precondition):
+    code = "commit_unfinished"
+
+
+class InUse(Precondition):
+    code = "in_use"
+
+
+class WrongFormat(Precondition):
+    """The lake was written by another version of Trunkline."""
+
+    code = "wrong_format"
+
+
+class Unavailable(TrunklineError):
+    """Nothing is wrong with the request; try again later."""
+
+    code = "unavailable"
+    exit_code = 7
+    http_status = 503
+
+
+class DiskFull(Unavailable):
+    code = "disk_full"
+
+
+class LeaseLost(Unavailable):
+    """The transaction was paused for longer than its lease, so its objects may be gone."""
+
+    code = "lease_lost"
+
+
+class CommitUnknown(Unavailable):
+    """The database went away during the commit: it may have happened. Look before you retry."""
+
+    code = "commit_unknown"

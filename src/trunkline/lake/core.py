@@ -1,0 +1,227 @@
+"""An open lake: its catalog, its objects, and what a ref means in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from trunkline.errors import AmbiguousId, BranchMoved, CommitUnfinished, NotFound, ReadOnly
+from trunkline.lake.manifests import EMPTY, ManifestStore, Tree
+from trunkline.model.commits import Branch, Commit, RepoCommit, RepoName
+from trunkline.model.ids import ID_LENGTH, is_id_prefix, new_id
+from trunkline.model.refs import Ancestor, Ref, Step
+from trunkline.model.suggest import did_you_mean
+from trunkline.model.time import to_rfc3339
+from trunkline.storage.catalog import Database, Session, commits, leases, refs, repos
+from trunkline.storage.objects.port import ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the lake writes. Sizes in bytes; no workers means one for each core."""
+
+    author: str
+    pack_limit: int = 1024 * 1024
+    pack_size: int = 64 * 1024 * 1024
+    workers: int | None = None
+    gc_grace_seconds: float = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a ref stands for: a repo and a commit of it, or None on a branch without any."""
+
+    repo: int
+    name: RepoName
+    commit: Commit | None
+
+    @property
+    def id(self) -> str | None:
+        return self.commit.id if self.commit else None
+
+
+class Core:
+    """The two stores of a lake and the rules that join them."""
+
+    def __init__(self, database: Database, objects: ObjectStore, options: Options) -> None:
+        self.database = database
+        self.objects = objects
+        self.options = options
+        self.manifests = ManifestStore(objects)
+
+    def close(self) -> None:
+        self.database.close()
+
+    def tree(self, commit: Commit | None) -> Tree:
+        if commit is None:
+            return EMPTY
+        if commit.finished is None:
+            raise CommitUnfinished(
+                f"commit {commit.short_id} of {commit.repo} is not finished, so it cannot be read",
+                hint=f"finish it: trunkline commit finish {commit.repo}@{commit.branch}",
+            )
+        if commit.forgotten is not None:
+            raise NotFound(
+                f"the data of commit {commit.short_id} of {commit.repo} was forgotten on "
+                f"{to_rfc3339(commit.forgotten)[:10]}; only its record is left"
+            )
+        return self.manifests.read(commit.root, commit.root_hash)
+
+    def tree_of(self, ref: Ref) -> Tree:
+        with self.database.read() as session:
+            found = resolve(session, ref)
+        return self.tree(found.commit)
+
+    @contextmanager
+    def pinned(self, found: Resolved) -> Iterator[None]:
+        """Keep a commit from gc while a long read goes on. A read-only lake needs no pin."""
+        if found.commit is None:
+            yield
+            return
+        lease = new_id()
+        try:
+            with self.database.write(durable=False) as session:
+                leases.take(
+                    session, lease, "reader", self.options.author, (found.repo, found.commit.id)
+                )
+        except ReadOnly:
+            yield
+            return
+        try:
+            yield
+        finally:
+            with self.database.write(durable=False) as session:
+                leases.release(session, lease)
+
+
+def repo_key(session: Session, name: RepoName) -> int:
+    key = repos.key_of(session, name)
+    if key is not None:
+        return key
+    if not repos.has_project(session, name.project):
+        known = [project.name for project in repos.projects(session)]
+        raise NotFound(
+            f'there is no project "{name.project}".{did_you_mean(name.project, known)}',
+            hint="trunkline project list shows all projects",
+        )
+    raise NotFound(
+        f'there is no repo "{name}".{did_you_mean(name.repo, repos.names(session, name.project))}',
+        hint="trunkline repo list shows all repos",
+    )
+
+
+def resolve(session: Session, ref: Ref) -> Resolved:
+    """The commit a ref stands for. A branch or tag of exactly that name wins over a suffix."""
+    repo = repo_key(session, ref.repo)
+    for name, steps in ref.revision.candidates():
+        found = _named(session, repo, ref.repo, name)
+        if found is None:
+            continue
+        (start,) = found
+        commit_id = start
+        for step in steps:
+            commit_id = _step(session, repo, ref, commit_id, step)
+        commit = commits.find(session, repo, commit_id) if commit_id else None
+        return Resolved(repo, ref.repo, commit)
+    known = [b.name for b in refs.branches(session, repo)]
+    known += [t.name for t in refs.tags(session, repo)]
+    raise NotFound(
+        f'{ref.repo} has no branch, tag or commit "{ref.ref}".{did_you_mean(ref.ref, known)}',
+        hint=f"trunkline branch list {ref.repo} shows its branches",
+    )
+
+
+def resolve_commit(session: Session, ref: Ref) -> tuple[Resolved, Commit]:
+    """As `resolve`, for those who cannot do without a commit."""
+    found = resolve(session, ref)
+    if found.commit is None:
+        raise NotFound(f"{ref.repo}@{ref.ref} has no commits yet")
+    return found, found.commit
+
+
+def expect_head(session: Session, target: Ref, branch: Branch | None, expected: str) -> None:
+    """Refuse unless the branch's head is the expected commit ("none" for no commit yet)."""
+    head = branch.head if branch else None
+    if expected == "none":
+        if head is None:
+            return
+    else:
+        wanted = resolve(session, Ref(target.repo, expected))
+        if wanted.id == head:
+            return
+    raise BranchMoved(
+        f"{target.repo}@{target.ref} is at {head[:12] if head else 'no commit'}, "
+        f"not at {expected[:12]} as expected",
+        hint="nothing was changed; look at the new head, then try again",
+    )
+
+
+def resolve_set(session: Session, text: str) -> str:
+    """The whole id of a commit set named by its first digits."""
+    if is_id_prefix(text):
+        ids = commits.ids_like(session, text)
+        if len(ids) == 1:
+            return ids[0]
+        if ids:
+            raise _ambiguous(text, ids)
+    raise NotFound(
+        f'no commit has the id "{text}"', hint="an id is 32 hex digits; the first 8 or more suffice"
+    )
+
+
+def _named(session: Session, repo: int, name: RepoName, text: str) -> tuple[str | None] | None:
+    """The head of the branch, the tag's commit or the id's; a tuple, as a head may be None."""
+    if branch := refs.branch(session, repo, text):
+        return (branch.head,)
+    if tag := refs.tag(session, repo, text):
+        return (tag.commit,)
+    if not is_id_prefix(text):
+        return None
+    ids = commits.ids_like(session, text, repo)
+    if len(ids) == 1:
+        return (ids[0],)
+    if ids:
+        raise _ambiguous(text, ids)
+    used = _used_by_set(session, name, text)
+    return (used,) if used else None
+
+
+def _used_by_set(session: Session, name: RepoName, text: str) -> str | None:
+    """The commit of a repo that the members of a set were computed from, at any distance."""
+    ids = commits.ids_like(session, text)
+    if len(ids) != 1 or (len(text) < ID_LENGTH and not ids):
+        return None
+    waiting = [RepoCommit(member.repo, member.id) for member in commits.in_set(session, ids[0])]
+    seen = set(waiting)
+    while waiting:
+        edge = waiting.pop()
+        if edge.repo == name:
+            return edge.id
+        key = repos.key_of(session, edge.repo)
+        for source in commits.sources(session, key, edge.id) if key is not None else ():
+            if source not in seen:
+                seen.add(source)
+                waiting.append(source)
+    return None
+
+
+def _step(session: Session, repo: int, ref: Ref, start: str | None, step: Step) -> str:
+    found = None
+    if start is not None:
+        if isinstance(step, Ancestor):
+            found = commits.ancestor(session, repo, start, step.n)
+        else:
+            found = commits.at_depth(session, repo, start, step.n)
+    if found is None:
+        where = "before its first" if isinstance(step, Ancestor) else "beyond its last"
+        raise NotFound(
+            f'"{ref.repo}@{ref.ref}" goes {where} commit',
+            hint=f"trunkline log {ref.repo} shows how far its history goes",
+        )
+    return found
+
+
+def _ambiguous(text: str, ids: list[str]) -> AmbiguousId:
+    some = ", ".join(commit_id[: len(text) + 4] for commit_id in ids[:4])
+    return AmbiguousId(f'the id "{text}" is not unique: {some} …', hint="give more digits")

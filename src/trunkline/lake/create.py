@@ -1,0 +1,170 @@
+"""Making, opening and migrating a lake. A lake is a folder with its two addresses in it."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trunkline.errors import AlreadyExists, Conflict, NotFound, ReadOnly, Usage
+from trunkline.lake.core import Core, Options
+from trunkline.model.commits import DEFAULT_PROJECT
+from trunkline.model.ids import new_id
+from trunkline.storage import catalog
+from trunkline.storage.catalog import repos
+from trunkline.storage.catalog.open import check_format, is_file_url, sqlite_path
+from trunkline.storage.objects.open import open_store
+
+LAKE_FILE = "lake.toml"
+CATALOG_FILE = "catalog.db"
+OBJECTS_FOLDER = "objects"
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the catalog and the objects of a lake are. Paths are relative to its folder."""
+
+    catalog: str = CATALOG_FILE
+    store: str = OBJECTS_FOLDER
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationReport:
+    from_format: int
+    to_format: int
+
+    def to_dict(self) -> dict[str, object]:
+        return {"from_format": self.from_format, "to_format": self.to_format}
+
+
+def create_lake(
+    folder: Path, addresses: Addresses, options: Options, store_options: Mapping[str, str]
+) -> Core:
+    """Make a lake in `folder`, or join an existing catalog and store from here."""
+    if (folder / LAKE_FILE).exists():
+        raise AlreadyExists(f"{folder} is a lake already", hint="trunkline status shows it")
+    _refuse_paths(addresses)
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if is_file_url(addresses.catalog):
+            sqlite_path(addresses.catalog, folder).parent.mkdir(parents=True, exist_ok=True)
+        objects = open_store(store_url(addresses.store, folder), store_options)
+        objects.check()
+        catalog.create(addresses.catalog, folder)
+        core = Core(catalog.open_database(addresses.catalog, folder), objects, options)
+        _settle(core, addresses.store)
+        _write_durably(folder / LAKE_FILE, _describe(addresses))
+    except OSError as error:
+        raise ReadOnly(f"cannot make a lake in {folder}: {error.strerror}") from error
+    except BaseException:
+        if made and folder.exists() and not (folder / LAKE_FILE).exists():
+            _remove_remains(folder)
+        raise
+    return core
+
+
+def open_lake(folder: Path, options: Options, store_options: Mapping[str, str]) -> Core:
+    addresses = read_addresses(folder)
+    database = catalog.open_database(addresses.catalog, folder)
+    check_format(database, f"the lake {folder}")
+    objects = open_store(
+        store_url(addresses.store, folder), store_options_for(addresses, store_options)
+    )
+    return Core(database, objects, options)
+
+
+def migrate_lake(folder: Path) -> MigrationReport:
+    addresses = read_addresses(folder)
+    database = catalog.open_database(addresses.catalog, folder)
+    before = catalog.read_format(database)
+    if before > catalog.FORMAT:
+        check_format(database, f"the lake {folder}")
+    database.close()
+    if before < catalog.FORMAT:
+        catalog.migrate(addresses.catalog, folder)
+    return MigrationReport(before, catalog.FORMAT)
+
+
+def read_addresses(folder: Path) -> Addresses:
+    path = folder / LAKE_FILE
+    try:
+        described = tomllib.loads(path.read_text())
+        return Addresses(str(described["catalog"]), str(described["store"]))
+    except FileNotFoundError:
+        raise NotFound(
+            f"{folder} is not a lake: it has no {LAKE_FILE}", hint="make one: trunkline init"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, OSError) as error:
+        raise Usage(
+            f"{path} cannot be read: {error}", hint="restore it, or run trunkline init elsewhere"
+        ) from None
+
+
+def store_url(store: str, folder: Path) -> str:
+    return store if "://" in store else str((folder / store).absolute())
+
+
+def store_options_for(addresses: Addresses, options: Mapping[str, str]) -> Mapping[str, str]:
+    return options if addresses.store.startswith("s3://") else {}
+
+
+def _settle(core: Core, store: str) -> None:
+    """First visit: name the lake and its store, make the default project. Later: compare."""
+    with core.database.write() as session:
+        known = session.one("SELECT value FROM meta WHERE name = 'store'")
+        if known is None:
+            for name, value in (("store", store), ("lake", new_id())):
+                session.execute(
+                    "INSERT INTO meta (name, value) VALUES (:name, :value)",
+                    {"name": name, "value": value},
+                )
+            repos.add_project(session, DEFAULT_PROJECT, "")
+        elif known["value"] != store:
+            raise Conflict(
+                f"this catalog belongs to a lake with the store {known['value']}, not {store}",
+                hint=f"use --store {known['value']}, or another database",
+            )
+
+
+def _refuse_paths(addresses: Addresses) -> None:
+    shared = not is_file_url(addresses.catalog)
+    if shared and "://" not in addresses.store:
+        raise Usage(
+            "a catalog on a server needs a store that every machine reaches",
+            hint="add --store s3://bucket/prefix (or file:///shared/folder)",
+        )
+
+
+def _describe(addresses: Addresses) -> str:
+    def quoted(text: str) -> str:
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    return (
+        "# Where this lake keeps its catalog and its objects. Paths are relative to this folder.\n"
+        f"catalog = {quoted(addresses.catalog)}\nstore = {quoted(addresses.store)}\n"
+    )
+
+
+def _write_durably(path: Path, text: str) -> None:
+    temporary = path.with_suffix(".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(descriptor, text.encode())
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.replace(temporary, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _remove_remains(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,183 @@
+"""Forgetting and erasing: the only two ways data leaves a commit, each on the record."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from trunkline.errors import NotFound, Precondition
+from trunkline.lake.core import Core, repo_key, resolve_commit
+from trunkline.lake.files import lines_below
+from trunkline.lake.reach import new_ranges
+from trunkline.lake.transaction import Transaction
+from trunkline.model.commits import Commit, RepoCommit, RepoKind, RepoName
+from trunkline.model.entries import Entry
+from trunkline.model.ids import id_millis
+from trunkline.model.refs import Ref
+from trunkline.storage.catalog import Session, commits, erasures, events, refs, repos
+
+Place = tuple[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReport:
+    """What was erased: versions of the path, the commits that held them, and who else did."""
+
+    path: str
+    versions: int
+    bytes: int
+    commits: tuple[str, ...]
+    also_at: tuple[str, ...]
+    derived: tuple[RepoCommit, ...]
+    removed_from: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "path": self.path,
+            "versions": self.versions,
+            "bytes": self.bytes,
+            "commits": list(self.commits),
+            "also_at": list(self.also_at),
+            "derived": [edge.to_dict() for edge in self.derived],
+            "removed_from": list(self.removed_from),
+        }
+
+
+def forget(core: Core, ref: Ref) -> Commit:
+    """Throw away the data of an old commit; its record and lineage stay. gc frees the bytes."""
+    with core.database.write() as session:
+        found, commit = resolve_commit(session, ref)
+        if commit.finished is None:
+            raise Precondition(f"{commit.short_id} is not finished", hint="finish it, or drop it")
+        heads = [b.name for b in refs.branches(session, found.repo) if b.head == commit.id]
+        heads += [t.name for t in refs.tags(session, found.repo) if t.commit == commit.id]
+        if heads:
+            raise Precondition(
+                f"{commit.short_id} is what {', '.join(heads)} points at, and is still read",
+                hint="forget older commits, or move the branch first",
+            )
+        if commit.forgotten is None:
+            commits.mark_forgotten(session, found.repo, commit.id, session.now())
+            events.emit(session, "forget", commit.repo, {"id": commit.id})
+        done = commits.find(session, found.repo, commit.id)
+        assert done is not None
+        return done
+
+
+def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
+    """Remove a path's bytes from every commit of a repo, whoever else points at them."""
+    path = ref.path or "/"
+    with core.database.read() as session:
+        repo = repo_key(session, ref.repo)
+        roots = [row for row in commits.every_root(session) if row["repo"] == repo]
+    held: dict[Place, Entry] = {}
+    holders: list[str] = []
+    for row in roots:
+        lines = lines_below(core.manifests.read(row["root"], row["root_hash"]), path)
+        entries = [Entry.decode(line) for line in lines]
+        held.update(((entry.key, entry.offset), entry) for entry in entries)
+        if entries:
+            holders.append(row["id"])
+    if not held:
+        raise NotFound(f'no commit of {ref.repo} has ever held "{path}"')
+    removed_from = _remove_from_heads(core, ref, path, author)
+    also_at = _other_places(core, ref.repo, path, set(held))
+    with core.database.write() as session:
+        erasures.record(session, repo, held.values(), author, reason)
+        derived = _derived(session, ref.repo, holders)
+        events.emit(session, "erase", ref.repo, {"path": path, "versions": len(held)})
+    finish_erasures(core)
+    return ErasureReport(
+        path,
+        len(held),
+        sum(entry.size for entry in held.values()),
+        tuple(sorted(holders, key=id_millis)),
+        also_at,
+        derived,
+        removed_from,
+    )
+
+
+def finish_erasures(core: Core) -> None:
+    """Destroy the bytes of every recorded erasure. Can be repeated, and is after a crash."""
+    with core.database.read() as session:
+        pending = erasures.pending(session)
+    by_key: dict[str, list[Place]] = defaultdict(list)
+    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for row in pending:
+        by_key[row["key"]].append((row["key"], row["start"]))
+        if row["start"] is not None:
+            spans[row["key"]].append((row["start"], row["size"]))
+    for key in by_key:
+        if key in spans:
+            _blank(core, key, spans[key])
+        else:
+            core.objects.delete([key])
+        with core.database.write() as session:
+            erasures.complete(session, key)
+
+
+def _blank(core: Core, key: str, spans: list[tuple[int, int]]) -> None:
+    """Overwrite parts of a pack with zeros; every other file in it keeps its place."""
+    try:
+        data = bytearray(core.objects.get(key))
+    except FileNotFoundError:
+        return
+    for start, size in spans:
+        data[start : start + size] = bytes(size)
+    core.objects.replace(key, data)
+
+
+def _remove_from_heads(core: Core, ref: Ref, path: str, author: str) -> tuple[str, ...]:
+    """Take the path out of every branch, so that nobody stumbles over what is gone."""
+    removed = []
+    with core.database.read() as session:
+        repo = repo_key(session, ref.repo)
+        found = repos.find(session, ref.repo)
+        branches = refs.branches(session, repo)
+    for branch in branches:
+        target = Ref(ref.repo, branch.name)
+        if branch.head is None or not lines_below(core.tree_of(target), path):
+            continue
+        if branch.open or found is None or found.kind is not RepoKind.USER:
+            continue
+        with Transaction(core, author) as transaction:
+            draft = transaction.draft(target, f"Erase {path}", follow=True)
+            draft.changes.remove(path.encode())
+        removed.append(branch.name)
+    return tuple(removed)
+
+
+def _other_places(core: Core, name: RepoName, path: str, held: set[Place]) -> tuple[str, ...]:
+    """Where else in the lake the same bytes are listed: copies by reference lose them too."""
+    with core.database.read() as session:
+        roots = commits.every_root(session)
+    keys = {key.encode() for key, _ in held}
+    folder = path.rstrip("/") + "/"
+    places: set[str] = set()
+    seen: set[str] = set()
+    for row in roots:
+        owner = RepoName(row["project"], row["name"])
+        for lines in new_ranges(core.manifests.read(row["root"], row["root_hash"]), seen):
+            for line in lines:
+                if line.split(b"\t", 4)[3] not in keys:
+                    continue
+                entry = Entry.decode(line)
+                own = owner == name and (entry.path == path or entry.path.startswith(folder))
+                if not own and (entry.key, entry.offset) in held:
+                    places.add(f"{owner}:{entry.path}")
+    return tuple(sorted(places))
+
+
+def _derived(session: Session, name: RepoName, holders: list[str]) -> tuple[RepoCommit, ...]:
+    """Every commit computed, at any distance, from one that held the data."""
+    waiting = [RepoCommit(name, commit_id) for commit_id in holders]
+    found: set[RepoCommit] = set()
+    while waiting:
+        edge = waiting.pop()
+        key = repos.key_of(session, edge.repo)
+        for below in commits.derived(session, key, edge.id) if key is not None else ():
+            if below not in found:
+                found.add(below)
+                waiting.append(below)
+    return tuple(sorted(found, key=lambda e: (e.repo, e.id)))

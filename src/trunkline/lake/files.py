@@ -1,0 +1,183 @@
+"""Reading a tree: one file, one folder, everything that matches a pattern."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from blake3 import blake3
+
+from trunkline.errors import CorruptObject, Erased, NotFound, Usage
+from trunkline.lake.core import Core
+from trunkline.lake.manifests import Tree
+from trunkline.model.entries import Entry
+from trunkline.model.files import FileInfo, FileType
+from trunkline.model.suggest import did_you_mean
+from trunkline.model.time import to_rfc3339
+from trunkline.pipeline.globs import Glob
+from trunkline.storage.catalog import erasures
+from trunkline.storage.objects.reading import read_entry, read_range
+
+
+def stat(tree: Tree, path: str, where: str) -> FileInfo:
+    """The file or folder at `path`; the root is always there."""
+    name = path.encode()
+    if line := tree.find(name):
+        return _file(line)
+    prefix = name.rstrip(b"/") + b"/"
+    files, size = tree.totals(prefix)
+    if not files and path != "/":
+        raise _missing(tree, path, where)
+    return FileInfo(path, FileType.FOLDER, size, folder_hash(tree, prefix))
+
+
+def find(tree: Tree, path: str, where: str) -> Entry:
+    """The file at `path`, or a clear word on what is there instead."""
+    name = path.encode()
+    if line := tree.find(name):
+        return Entry.decode(line)
+    if path == "/" or tree.has_below(name):
+        raise Usage(f'"{path}" in {where} is a folder', hint="name a file in it, or use get -r")
+    raise _missing(tree, path, where)
+
+
+def children(tree: Tree, path: str, where: str, hashes: bool = True) -> Iterator[FileInfo]:
+    """What lies directly in a folder, in path order; a file alone lists itself."""
+    name = path.encode()
+    if line := tree.find(name):
+        yield _file(line)
+        return
+    prefix = name.rstrip(b"/") + b"/"
+    cursor = prefix
+    found = False
+    while line := _first_at(tree, cursor, prefix):
+        found = True
+        rest = line[len(prefix) :]
+        head, slash, _ = rest.partition(b"\t")[0].partition(b"/")
+        if not slash:
+            yield _file(line)
+            cursor = prefix + head + b"\t\xff"
+            continue
+        folder = prefix + head + b"/"
+        _, size = tree.totals(folder)
+        digest = folder_hash(tree, folder) if hashes else ""
+        yield FileInfo(folder[:-1].decode(), FileType.FOLDER, size, digest)
+        cursor = prefix + head + b"0"  # the byte after "/": skip the whole folder
+    if not found and path != "/":
+        raise _missing(tree, path, where)
+
+
+def everything(tree: Tree, path: str, where: str) -> Iterator[FileInfo]:
+    """Every file at or below `path`, in path order."""
+    name = path.encode()
+    if line := tree.find(name):
+        yield _file(line)
+        return
+    found = False
+    for line in tree.scan(name.rstrip(b"/") + b"/"):
+        found = True
+        yield _file(line)
+    if not found and path != "/":
+        raise _missing(tree, path, where)
+
+
+def matching(tree: Tree, pattern: str) -> Iterator[FileInfo]:
+    """Files and folders whose whole path matches a glob, in path order."""
+    glob = Glob(pattern)
+    if glob.is_literal:
+        name = glob.prefix
+        if tree.files and (
+            tree.find(name.encode()) or name == "/" or tree.has_below(name.encode())
+        ):
+            yield stat(tree, name, pattern)
+        return
+    prefix = glob.prefix.rstrip("/").encode() + b"/"
+    seen: set[str] = set()
+    for line in tree.scan(prefix):
+        info = _file(line)
+        for folder in _new_folders(info.path, seen):
+            if glob.matches(folder):
+                yield stat(tree, folder, pattern)
+        if glob.matches(info.path):
+            yield info
+
+
+def lines_below(tree: Tree, path: str) -> list[bytes]:
+    """The lines of a file, or of all files in a folder."""
+    name = path.encode()
+    if line := tree.find(name):
+        return [line]
+    return list(tree.scan(name.rstrip(b"/") + b"/"))
+
+
+def read(core: Core, entry: Entry, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+    """The bytes of a file, checked against its hash; an erased one says so."""
+    try:
+        if start == 0 and length is None:
+            yield from read_entry(core.objects, entry)
+        else:
+            yield from read_range(core.objects, entry, start, length)
+    except CorruptObject:
+        explain_erasure(core, entry)
+        raise
+
+
+def explain_erasure(core: Core, entry: Entry) -> None:
+    """Bytes that are not what they should be may have been erased on purpose."""
+    with core.database.read() as session:
+        found = erasures.find(session, entry.key, entry.offset)
+    if found is not None:
+        reason = f": {found['reason']}" if found["reason"] else ""
+        day = to_rfc3339(found["at"])[:10]
+        raise Erased(f"{entry.path} was erased on {day} by {found['author']}{reason}")
+
+
+def folder_hash(tree: Tree, prefix: bytes) -> str:
+    """What a folder holds: the names below it with their hashes, wherever the folder lies."""
+    hasher = blake3()
+    start = len(prefix)
+    for lines in tree.chunks(prefix):
+        rows = [line.split(b"\t", 2) for line in lines]
+        hasher.update(b"".join([b"%b\t%b\n" % (row[0][start:], row[1]) for row in rows]))
+    return hasher.hexdigest()
+
+
+def _first_at(tree: Tree, cursor: bytes, prefix: bytes) -> bytes | None:
+    """The first line at or after `cursor` that lies below `prefix`."""
+    for held in tree.overlapping(cursor, None)[:2]:
+        lines = tree.lines(held)
+        index = bisect_left(lines, cursor)
+        if index < len(lines):
+            return lines[index] if lines[index].startswith(prefix) else None
+    return None
+
+
+def _new_folders(path: str, seen: set[str]) -> Iterator[str]:
+    """The folders above a file that have not come up yet, outermost first."""
+    fresh = []
+    folder = path.rpartition("/")[0]
+    while (folder or "/") not in seen:
+        seen.add(folder or "/")
+        fresh.append(folder or "/")
+        folder = folder.rpartition("/")[0]
+    return reversed(fresh)
+
+
+def _file(line: bytes) -> FileInfo:
+    path, digest, size, _ = line.split(b"\t", 3)
+    return FileInfo(path.decode(), FileType.FILE, int(size), digest.decode())
+
+
+def _missing(tree: Tree, path: str, where: str) -> NotFound:
+    """Say what is missing, and which neighbour may have been meant."""
+    folder = path.rstrip("/").rpartition("/")[0]
+    near: list[str] = []
+    cursor = prefix = folder.encode() + b"/"
+    while len(near) < 200 and (line := _first_at(tree, cursor, prefix)):
+        head = line[len(prefix) :].partition(b"\t")[0].partition(b"/")[0]
+        near.append((prefix + head).decode())
+        cursor = prefix + head + b"0"
+    return NotFound(
+        f'there is no "{path}" in {where}.{did_you_mean(path, near)}',
+        hint=f"trunkline ls {where} shows what is there",
+    )

@@ -1,0 +1,220 @@
+"""Checking every promise the lake makes. Reads everything, changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from trunkline.errors import TrunklineError
+from trunkline.lake.core import Core
+from trunkline.lake.manifests import INLINE_KEY, Lines, Range, Tree
+from trunkline.lake.reach import read_staged
+from trunkline.model.entries import Entry, line_path, line_size
+from trunkline.storage.catalog import Row, Session, commits, erasures, refs, repos
+from trunkline.storage.objects.keys import DATA, MANIFESTS, PACKS
+from trunkline.storage.objects.reading import read_entry
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A promise that does not hold, and where."""
+
+    kind: str
+    where: str
+    message: str
+
+    def to_dict(self) -> dict[str, object]:
+        return {"kind": self.kind, "where": self.where, "message": self.message}
+
+
+@dataclass
+class FsckReport:
+    """What was checked, and what was found wrong."""
+
+    deep: bool
+    commits: int = 0
+    files: int = 0
+    objects: int = 0
+    bytes: int = 0
+    unused_objects: int = 0
+    erased_files: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "ok": self.ok,
+            "deep": self.deep,
+            "commits": self.commits,
+            "files": self.files,
+            "objects": self.objects,
+            "bytes": self.bytes,
+            "unused_objects": self.unused_objects,
+            "erased_files": self.erased_files,
+            "problems": [problem.to_dict() for problem in self.problems],
+        }
+
+
+def check(core: Core, deep: bool) -> FsckReport:
+    report = FsckReport(deep)
+    with core.database.read() as session:
+        for repo in repos.all_repos(session):
+            report.problems += _check_refs(session, repo.key, str(repo.name))
+        roots = commits.every_root(session)
+        staged = commits.every_staged(session)
+        rows = {(c["repo"], c["id"]): c for c in session.all("SELECT * FROM commits")}
+        erased = erasures.every_key(session)
+    sizes = {
+        info.key: info.size
+        for prefix in (DATA, PACKS, MANIFESTS)
+        for info in core.objects.list(prefix)
+    }
+    report.commits, report.objects, report.bytes = len(rows), len(sizes), sum(sizes.values())
+    checker = _Trees(core, report, sizes, erased)
+    for root in roots:
+        checker.check(root, rows[root["repo"], root["id"]])
+    for key in staged:
+        checker.check_staged(key)
+    report.unused_objects = len(sizes.keys() - checker.used)
+    return report
+
+
+def _check_refs(session: Session, repo: int, name: str) -> Iterator[Problem]:
+    """Branches and tags point at finished commits, and histories have no holes."""
+    links = commits.links(session, repo)
+    for branch in refs.branches(session, repo):
+        where = f"{name}@{branch.name}"
+        head = commits.find(session, repo, branch.head) if branch.head else None
+        if branch.head and head is None:
+            yield Problem("dangling", where, f"points at {branch.head}, which is not there")
+        elif head is not None and head.finished is None:
+            yield Problem("unfinished", where, f"points at {branch.head}, which is not finished")
+        opened = commits.find(session, repo, branch.open) if branch.open else None
+        if branch.open and (opened is None or opened.finished is not None):
+            yield Problem("open", where, f"has the open commit {branch.open}, which is none")
+    for tag in refs.tags(session, repo):
+        if tag.commit not in links:
+            yield Problem(
+                "dangling", f"{name}@{tag.name}", f"names {tag.commit}, which is not there"
+            )
+    for link in links.values():
+        where = f"{name}@{link.id[:12]}"
+        for parent in link.parents:
+            if parent not in links:
+                yield Problem("hole", where, f"its parent {parent} is not there")
+            elif links[parent].generation >= link.generation:
+                yield Problem("order", where, f"does not come after its parent {parent}")
+    for row in session.all(
+        """SELECT c.id, c.depth, p.depth AS above FROM commits c
+           JOIN commits p ON p.repo = c.repo AND p.id = c.parent
+           WHERE c.repo = :repo AND c.depth <> p.depth + 1""",
+        {"repo": repo},
+    ):
+        yield Problem("order", f"{name}@{row['id'][:12]}", "is not one deeper than its parent")
+
+
+class _Trees:
+    """Checks trees, each range and each stored file once, however many commits share it."""
+
+    def __init__(
+        self,
+        core: Core,
+        report: FsckReport,
+        sizes: dict[str, int],
+        erased: set[tuple[str, int | None]],
+    ) -> None:
+        self._core = core
+        self._report = report
+        self._sizes = sizes
+        self._erased = erased
+        self._ranges: set[str] = set()
+        self._files: set[tuple[str, int | None]] = set()
+        self.used: set[str] = set()
+
+    def check(self, root: Row, commit: Row) -> None:
+        where = f"{root['name']}@{root['id'][:12]}"
+        self.used.add(root["root"])
+        try:
+            tree = self._core.manifests.read(root["root"], root["root_hash"])
+        except TrunklineError as error:
+            self._problem("manifest", where, error.message)
+            return
+        if (tree.files, tree.size) != (commit["files"], commit["size"]):
+            self._problem("totals", where, "its manifest and its record count differently")
+        previous = b""
+        for held in tree.ranges:
+            if held.key != INLINE_KEY:
+                self.used.add(held.key)
+            if held.first <= previous:
+                self._problem("order", where, f"its ranges overlap at {held.first.decode()}")
+            previous = held.last
+            if held.id not in self._ranges:
+                self._ranges.add(held.id)
+                self._check_range(where, tree, held)
+
+    def check_staged(self, key: str) -> None:
+        self.used.add(key)
+        try:
+            changes = read_staged(self._core, key)
+        except (TrunklineError, FileNotFoundError):
+            self._problem("staged", key, "the changes of an open commit cannot be read")
+            return
+        for line in changes.puts.values():
+            self._check_file("open commit", line)
+        for parts in changes.appends.values():
+            for part in parts:
+                self._check_file("open commit", part)
+
+    def _check_range(self, where: str, tree: Tree, held: Range) -> None:
+        try:
+            lines: Lines = tree.lines(held)
+        except TrunklineError as error:
+            self._problem("manifest", where, error.message)
+            return
+        paths = [line_path(line) for line in lines]
+        described = (len(lines), sum(map(line_size, lines)), paths[0], paths[-1])
+        if described != (held.files, held.size, held.first, held.last):
+            self._problem("range", where, f"range {held.key} is not what its root says")
+        if any(a >= b for a, b in pairwise(paths)):
+            self._problem("order", where, f"range {held.key} is not in order")
+        for line in lines:
+            self._check_file(where, line)
+
+    def _check_file(self, where: str, line: bytes) -> None:
+        entry = Entry.decode(line)
+        place = (entry.key, entry.offset)
+        self.used.add(entry.key)
+        if place in self._files:
+            return
+        self._files.add(place)
+        self._report.files += 1
+        if place in self._erased:
+            self._report.erased_files += 1
+            return
+        size = self._sizes.get(entry.key)
+        if size is None:
+            self._problem("missing", f"{where}:{entry.path}", f"object {entry.key} is missing")
+        elif (entry.offset is None and size != entry.size) or (
+            entry.offset or 0
+        ) + entry.size > size:
+            self._problem(
+                "cut",
+                f"{where}:{entry.path}",
+                f"object {entry.key} has {size} bytes; expected hash {entry.checksum}",
+            )
+        elif self._report.deep:
+            self._hash(where, entry)
+
+    def _hash(self, where: str, entry: Entry) -> None:
+        try:
+            for _ in read_entry(self._core.objects, entry):
+                pass
+        except TrunklineError as error:
+            self._problem("corrupt", f"{where}:{entry.path}", error.message)
+
+    def _problem(self, kind: str, where: str, message: str) -> None:
+        self._report.problems.append(Problem(kind, where, message))

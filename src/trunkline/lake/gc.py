@@ -1,0 +1,109 @@
+"""Removing what nothing needs, while others go on working.
+
+The order makes it safe. Commits that nothing leads to go first, in one transaction: a writer
+that reuses their files checks in its own transaction that they are still there. Then objects are
+listed, then the leases of living writers are read, and only then is everything marked that any
+commit names. An object that was listed either belongs to a writer still alive, or its commit
+is seen by the marking, or nobody will ever name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trunkline.lake.core import Core
+from trunkline.lake.erase import finish_erasures
+from trunkline.lake.reach import Unreachable, unreachable_commits, used_objects
+from trunkline.storage.catalog import commits, leases
+from trunkline.storage.crashpoints import crashpoint
+from trunkline.storage.objects.keys import DATA, MANIFESTS, PACKS, txn_of
+from trunkline.storage.objects.port import ObjectInfo
+
+
+@dataclass(frozen=True, slots=True)
+class GcReport:
+    """What gc removed, or would remove."""
+
+    commits: int
+    objects: int
+    bytes: int
+    kept_objects: int
+    waiting_commits: int
+    dry_run: bool
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "commits": self.commits,
+            "objects": self.objects,
+            "bytes": self.bytes,
+            "kept_objects": self.kept_objects,
+            "waiting_commits": self.waiting_commits,
+            "dry_run": self.dry_run,
+        }
+
+
+def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
+    grace = int(grace_seconds * 1_000_000)
+    if not dry_run:
+        finish_erasures(core)
+    gone, waiting = _prune_commits(core, grace, dry_run)
+    crashpoint("gc.after_commits")
+    with core.database.read() as session:
+        cutoff = session.now() - grace
+    found = [info for prefix in (DATA, PACKS, MANIFESTS) for info in core.objects.list(prefix)]
+    found += core.objects.abandoned()
+    with core.database.read() as session:
+        living = leases.live(session)
+    # A dry run has removed no commits, so it leaves out what only those would have freed.
+    used = used_objects(core)
+    doomed = [
+        info
+        for info in found
+        if info.key not in used and info.modified <= cutoff and txn_of(info.key) not in living
+    ]
+    if not dry_run:
+        _delete(core, doomed)
+    return GcReport(
+        len(gone),
+        len(doomed),
+        sum(info.size for info in doomed),
+        len(found) - len(doomed),
+        len(waiting),
+        dry_run,
+    )
+
+
+def _prune_commits(
+    core: Core, grace: int, dry_run: bool
+) -> tuple[list[Unreachable], list[Unreachable]]:
+    """Remove commits that were lost longer ago than the grace; note when the others were."""
+    if dry_run:
+        with core.database.read() as session:
+            return _split(unreachable_commits(session), session.now(), grace)
+    with core.database.write() as session:
+        leases.reap(session)
+        now = session.now()
+        gone, waiting = _split(unreachable_commits(session), now, grace)
+        for lost in gone:
+            commits.remove(session, lost.repo, [lost.id])
+        for lost in waiting:
+            if lost.since is None:
+                commits.mark_unreferenced(session, lost.repo, lost.id, now)
+        return gone, waiting
+
+
+def _split(
+    lost: Sequence[Unreachable], now: int, grace: int
+) -> tuple[list[Unreachable], list[Unreachable]]:
+    gone = [x for x in lost if (x.since if x.since is not None else now) <= now - grace]
+    return gone, [x for x in lost if x not in gone]
+
+
+def _delete(core: Core, doomed: Sequence[ObjectInfo]) -> None:
+    keys = [info.key for info in doomed]
+    half = len(keys) // 2
+    core.objects.delete(keys[:half])
+    crashpoint("gc.half_deleted")
+    core.objects.delete(keys[half:])
+    crashpoint("gc.after_deletes")

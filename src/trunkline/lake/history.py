@@ -1,0 +1,245 @@
+"""Walking history, and the two ways to prune it: squash keeps the data, drop does not."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from trunkline.errors import CommitUnfinished, InUse, Precondition
+from trunkline.lake.branches import refuse_open
+from trunkline.lake.core import Core, repo_key, resolve, resolve_commit
+from trunkline.lake.differences import differences
+from trunkline.model.commits import Branch, Commit, RepoCommit
+from trunkline.model.refs import Ref
+from trunkline.storage.catalog import Session, commits, events, refs, repos
+from trunkline.storage.catalog.commits import Link
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSet:
+    """Every commit that one change caused, with what each was made from."""
+
+    id: str
+    commits: tuple[Commit, ...]
+    sources: dict[str, tuple[RepoCommit, ...]]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "id": self.id,
+            "commits": [
+                {
+                    **commit.to_dict(),
+                    "provenance": [s.to_dict() for s in self.sources.get(str(commit.repo), ())],
+                }
+                for commit in self.commits
+            ],
+        }
+
+
+def first_parents(core: Core, ref: Ref, limit: int | None) -> list[Commit]:
+    """A branch's own commits, newest first."""
+    with core.database.read() as session:
+        found = resolve(session, ref)
+        if found.commit is None:
+            return []
+        limit = found.commit.depth if limit is None else limit
+        return commits.chain(session, found.repo, found.commit.id, limit) if limit > 0 else []
+
+
+def log(core: Core, ref: Ref, limit: int | None, path: str | None) -> Iterator[Commit]:
+    """All ancestors, newest first; with a path, only those that changed something there."""
+    if limit is not None and limit <= 0:
+        return
+    with core.database.read() as session:
+        found = resolve(session, ref)
+    heads = [found.commit.id] if found.commit else []
+    count = 0
+    for commit in commits.walk(_fetcher(core, found.repo), heads):
+        if path is not None and not _changed(core, found.repo, commit, path):
+            continue
+        yield commit
+        count += 1
+        if count == limit:
+            return
+
+
+def whole_history(core: Core, ref: Ref, limit: int | None) -> list[Commit]:
+    """The commits of every branch and tag of a repo, newest first, for drawing a graph."""
+    with core.database.read() as session:
+        repo = repo_key(session, ref.repo)
+        heads = {b.head for b in refs.branches(session, repo) if b.head}
+        heads |= {t.commit for t in refs.tags(session, repo)}
+    walk = commits.walk(_fetcher(core, repo), sorted(heads))
+    return list(islice(walk, limit))
+
+
+def _fetcher(core: Core, repo: int) -> Callable[[str, int], list[Commit]]:
+    def fetch(commit_id: str, limit: int) -> list[Commit]:
+        with core.database.read() as session:
+            return commits.chain(session, repo, commit_id, limit)
+
+    return fetch
+
+
+def _changed(core: Core, repo: int, commit: Commit, path: str) -> bool:
+    """Whether the commit differs from each of its parents at or below `path`."""
+    if commit.forgotten is not None or commit.finished is None:
+        return False
+    tree = core.tree(commit)
+    name = path.encode()
+    with core.database.read() as session:
+        parents = [commits.find(session, repo, p) for p in commit.parents] or [None]
+    for parent in parents:
+        if parent is not None and parent.forgotten is not None:
+            continue
+        before = core.tree(parent)
+        old, new = before.find(name), tree.find(name)
+        if old == new:
+            below = name.rstrip(b"/") + b"/"
+            if next(differences(before, tree, below), None) is None:
+                return False
+    return True
+
+
+def commit_set(session: Session, set_id: str) -> CommitSet:
+    members = commits.in_set(session, set_id)
+    edges = {}
+    for member in members:
+        key = repo_key(session, member.repo)
+        edges[str(member.repo)] = tuple(commits.sources(session, key, member.id))
+    return CommitSet(set_id, tuple(members), edges)
+
+
+def squash(core: Core, ref: Ref, recursive: bool) -> None:
+    """Remove a commit whose children keep the data."""
+    with core.database.write() as session:
+        found, commit = resolve_commit(session, ref)
+        repo = found.repo
+        _refuse_unfinished(commit)
+        if heads := _pointing_at(session, repo, commit.id):
+            raise Precondition(
+                f"{commit.short_id} is the head of {', '.join(heads)}: no child keeps its data",
+                hint="to remove it with its data: trunkline commit drop",
+            )
+        children = commits.children(session, repo, commit.id)
+        if not children:
+            raise Precondition(
+                f"{commit.short_id} has no child that keeps its data",
+                hint="to remove it with its data: trunkline commit drop",
+            )
+        for child in children:
+            below = commits.find(session, repo, child)
+            if below is not None and below.finished is None:
+                raise CommitUnfinished(
+                    f"{commit.short_id} has the unfinished child {child[:12]}",
+                    hint="finish it first",
+                )
+        _refuse_derived(session, repo, commit, recursive)
+        if commit.merged:
+            raise Precondition(
+                f"{commit.short_id} is a merge; squashing it would lose where its data came from"
+            )
+        commits.reparent(session, repo, commit.id, commit.parent)
+        commits.remove(session, repo, [commit.id])
+        events.emit(session, "squash", commit.repo, {"id": commit.id})
+
+
+def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
+    """Remove a head and its data; its branches fall back to the parent."""
+    with core.database.write() as session:
+        found, commit = resolve_commit(session, ref)
+        repo = found.repo
+        branches = [b for b in refs.branches(session, repo) if commit.id in (b.head, b.open)]
+        tags = [t.name for t in refs.tags(session, repo) if t.commit == commit.id]
+        if tags:
+            raise Precondition(
+                f"{commit.short_id} is tagged {', '.join(tags)}", hint="delete the tag first"
+            )
+        if commits.children(session, repo, commit.id):
+            raise Precondition(
+                f"{commit.short_id} has children that build on it",
+                hint="drop them first, newest first; or squash it and keep the data",
+            )
+        _refuse_derived(session, repo, commit, recursive)
+        for branch in branches:
+            if branch.open == commit.id:
+                refs.set_open(session, repo, branch.name, None)
+                continue
+            refuse_open(branch)
+            move = refs.Move(author, "drop")
+            refs.swap_head(session, repo, branch.name, commit.id, commit.parent, move)
+        commits.remove(session, repo, [commit.id])
+        events.emit(session, "drop", commit.repo, {"id": commit.id})
+        return [b for b in refs.branches(session, repo) if b.name in {x.name for x in branches}]
+
+
+def merge_base(links: dict[str, Link], ours: str, theirs: str) -> str | None:
+    """The best common ancestor: the newest commit that both histories hold."""
+    marks: dict[str, int] = {}
+    queue: list[tuple[int, str]] = []
+
+    def mark(commit_id: str, side: int) -> None:
+        before = marks.get(commit_id, 0)
+        if before | side != before:
+            marks[commit_id] = before | side
+            if commit_id in links:
+                heapq.heappush(queue, (-links[commit_id].generation, commit_id))
+
+    mark(ours, 1)
+    mark(theirs, 2)
+    while queue:
+        _, commit_id = heapq.heappop(queue)
+        if marks[commit_id] == 3:
+            return commit_id
+        for parent in links[commit_id].parents:
+            mark(parent, marks[commit_id])
+    return None
+
+
+def reachable(links: dict[str, Link], heads: set[str]) -> set[str]:
+    """Every commit that `heads` build on, and themselves."""
+    seen: set[str] = set()
+    stack = list(heads)
+    while stack:
+        commit_id = stack.pop()
+        if commit_id not in seen and commit_id in links:
+            seen.add(commit_id)
+            stack.extend(links[commit_id].parents)
+    return seen
+
+
+def _pointing_at(session: Session, repo: int, commit_id: str) -> list[str]:
+    names = [b.name for b in refs.branches(session, repo) if b.head == commit_id]
+    return names + [t.name for t in refs.tags(session, repo) if t.commit == commit_id]
+
+
+def _refuse_unfinished(commit: Commit) -> None:
+    if commit.finished is None:
+        raise CommitUnfinished(f"{commit.short_id} is not finished", hint="finish it, or drop it")
+
+
+def _refuse_derived(session: Session, repo: int, commit: Commit, recursive: bool) -> None:
+    """Other repos' commits made from this one: refused, or removed with it."""
+    derived = [d for d in commits.derived(session, repo, commit.id) if d.repo != commit.repo]
+    if not derived:
+        return
+    if not recursive:
+        names = ", ".join(f"{d.repo}@{d.id[:12]}" for d in derived[:3])
+        raise InUse(
+            f"{commit.short_id} of {commit.repo} has commits derived from it: {names}",
+            hint="use --recursive to remove them too",
+        )
+    for edge in derived:
+        key = repos.key_of(session, edge.repo)
+        below = commits.find(session, key, edge.id) if key is not None else None
+        if key is None or below is None:
+            continue
+        _refuse_derived(session, key, below, recursive)
+        commits.reparent(session, key, below.id, below.parent)
+        for branch in refs.branches(session, key):
+            if branch.head == below.id:
+                move = refs.Move(below.author, "drop")
+                refs.swap_head(session, key, branch.name, below.id, below.parent, move)
+        commits.remove(session, key, [below.id])

@@ -1,0 +1,246 @@
+"""A commit's tree on the object store: sorted lines, cut into ranges, and a root above them.
+
+A range is a few thousand lines (see `model.entries`), named by the hash of their bytes. The
+root lists the ranges with first and last path, count and bytes. Ranges end where a hash of
+the line says so, so equal trees have equal ranges, however they came about, and a commit
+writes only the ranges it touched. All other ranges are shared with its parent.
+
+    root   trunkline-tree 1                                        \\  zstd
+           <range id> <key> <files> <bytes> <first path> <last path> /
+    range  <line> <line> …                                            zstd
+
+A tree of one small range keeps it inside its root, under the key "-".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+
+import zstandard
+from blake3 import blake3
+
+from trunkline.errors import CorruptObject, WrongFormat
+from trunkline.model.entries import line_path, line_size
+from trunkline.storage.objects.port import ObjectStore
+
+Lines = list[bytes]
+
+HEADER = b"trunkline-tree 1"
+INLINE_KEY = "-"
+INLINE_BYTES = 16 * 1024
+CACHED_RANGES = 48
+PREFETCH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A run of neighbouring lines: where it is kept and what it spans."""
+
+    id: str
+    key: str
+    files: int
+    size: int
+    first: bytes
+    last: bytes
+
+    def encode(self) -> bytes:
+        text = f"{self.id}\t{self.key}\t{self.files}\t{self.size}\t".encode()
+        return text + self.first + b"\t" + self.last
+
+    @classmethod
+    def decode(cls, line: bytes) -> Range:
+        range_id, key, files, size, first, last = line.split(b"\t")
+        return cls(range_id.decode(), key.decode(), int(files), int(size), first, last)
+
+
+class Tree:
+    """The files of one commit, read range by range and only where someone looks."""
+
+    def __init__(self, ranges: Sequence[Range], load: Callable[[Range], Lines]) -> None:
+        self.ranges = tuple(ranges)
+        self._load = load
+        self._firsts = [r.first for r in self.ranges]
+        self.files = sum(r.files for r in self.ranges)
+        self.size = sum(r.size for r in self.ranges)
+
+    def lines(self, held: Range) -> Lines:
+        """The lines of one range. Shared with a cache: do not change the list."""
+        return self._load(held)
+
+    def find(self, path: bytes) -> bytes | None:
+        """The line of a file, or None."""
+        place = bisect_right(self._firsts, path) - 1
+        if place < 0 or self.ranges[place].last < path:
+            return None
+        lines = self._load(self.ranges[place])
+        index = bisect_left(lines, path + b"\t")
+        if index < len(lines) and lines[index].startswith(path + b"\t"):
+            return lines[index]
+        return None
+
+    def overlapping(self, low: bytes, high: bytes | None) -> Sequence[Range]:
+        """The ranges that may hold paths in [low, high)."""
+        start = max(bisect_right(self._firsts, low) - 1, 0)
+        if start < len(self.ranges) and self.ranges[start].last < low:
+            start += 1
+        stop = len(self.ranges) if high is None else bisect_left(self._firsts, high)
+        return self.ranges[start:stop]
+
+    def has_below(self, folder: bytes) -> bool:
+        """Whether any file lies below `folder` (given without its trailing slash)."""
+        return next(self.chunks(folder + b"/"), None) is not None
+
+    def chunks(self, prefix: bytes = b"/") -> Iterator[Lines]:
+        """The lines whose paths start with `prefix`, in order, in non-empty lists."""
+        high = prefix_end(prefix)
+        for lines in self._ahead(self.overlapping(prefix, high)):
+            start = bisect_left(lines, prefix)
+            stop = bisect_left(lines, high) if high is not None else len(lines)
+            if start < stop:
+                yield lines if stop - start == len(lines) else lines[start:stop]
+
+    def scan(self, prefix: bytes = b"/") -> Iterator[bytes]:
+        for lines in self.chunks(prefix):
+            yield from lines
+
+    def totals(self, prefix: bytes) -> tuple[int, int]:
+        """Files and bytes below `prefix`. Ranges that lie inside it whole are not read."""
+        high = prefix_end(prefix)
+        files = size = 0
+        for held in self.overlapping(prefix, high):
+            if held.first >= prefix and held.last.startswith(prefix):
+                files, size = files + held.files, size + held.size
+                continue
+            lines = self._load(held)
+            start = bisect_left(lines, prefix)
+            stop = bisect_left(lines, high) if high is not None else len(lines)
+            files += max(stop - start, 0)
+            size += sum(line_size(line) for line in lines[start:stop])
+        return files, size
+
+    def _ahead(self, ranges: Sequence[Range]) -> Iterator[Lines]:
+        """Load ranges in order, a few in advance when there are many."""
+        if len(ranges) <= 2:
+            for held in ranges:
+                yield self._load(held)
+            return
+        with ThreadPoolExecutor(PREFETCH) as pool:
+            pending = [pool.submit(self._load, held) for held in ranges[:PREFETCH]]
+            for index in range(len(ranges)):
+                lines = pending.pop(0).result()
+                following = index + PREFETCH
+                if following < len(ranges):
+                    pending.append(pool.submit(self._load, ranges[following]))
+                yield lines
+
+
+EMPTY = Tree((), lambda held: [])
+
+
+def prefix_end(prefix: bytes) -> bytes | None:
+    """The least path greater than all that start with `prefix`. Paths hold no 0xFF byte."""
+    return prefix[:-1] + bytes([prefix[-1] + 1]) if prefix else None
+
+
+class ManifestStore:
+    """Reads and writes trees. What it reads is checked against its hash, then remembered."""
+
+    def __init__(self, objects: ObjectStore) -> None:
+        self._objects = objects
+        self._ranges: OrderedDict[str, Lines] = OrderedDict()
+        self._lock = Lock()
+
+    def read(self, key: str | None, expected: str | None) -> Tree:
+        if key is None or expected is None:
+            return EMPTY
+        raw = self._fetch(key, expected)
+        head, _, inline = raw.partition(b"\n\n")
+        header, *rows = head.split(b"\n")
+        if header != HEADER:
+            raise WrongFormat(f"manifest {key} has an unknown format: {header[:40]!r}")
+        ranges = [Range.decode(row) for row in rows]
+        if ranges and ranges[0].key == INLINE_KEY:
+            lines = inline.split(b"\n")
+            return Tree(ranges, lambda held: lines)
+        return Tree(ranges, self._load)
+
+    def write(
+        self, pieces: Iterable[Range | Lines], new_key: Callable[[], str]
+    ) -> tuple[str, str, Tree]:
+        """Store the new ranges and a root above all pieces: its key, its hash, and the tree."""
+        pieces = list(pieces)
+        ranges: list[Range] = []
+        body = b""
+        if len(pieces) == 1 and (small := self._inline(pieces[0])):
+            held, body = small
+            ranges.append(held)
+        else:
+            for piece in pieces:
+                ranges.append(self._store(piece, new_key))
+        root = b"\n".join((HEADER, *(held.encode() for held in ranges)))
+        raw = root + b"\n\n" + body if body else root
+        key = new_key()
+        self._objects.put(key, _compress(raw))
+        lines = body.split(b"\n")
+        tree = Tree(ranges, (lambda held: lines) if body else self._load)
+        return key, blake3(raw).hexdigest(), tree
+
+    def _inline(self, piece: Range | Lines) -> tuple[Range, bytes] | None:
+        if isinstance(piece, Range):
+            # A range that lives inside another root cannot be pointed at: copy it.
+            return None
+        raw = b"\n".join(piece)
+        return (_describe(piece, raw, INLINE_KEY), raw) if len(raw) <= INLINE_BYTES else None
+
+    def _store(self, piece: Range | Lines, new_key: Callable[[], str]) -> Range:
+        if isinstance(piece, Range):
+            return piece
+        raw = b"\n".join(piece)
+        held = _describe(piece, raw, new_key())
+        self._objects.put(held.key, _compress(raw))
+        self._remember(held.id, piece)
+        return held
+
+    def _load(self, held: Range) -> Lines:
+        with self._lock:
+            lines = self._ranges.get(held.id)
+            if lines is not None:
+                self._ranges.move_to_end(held.id)
+                return lines
+        lines = self._fetch(held.key, held.id).split(b"\n")
+        self._remember(held.id, lines)
+        return lines
+
+    def _remember(self, range_id: str, lines: Lines) -> None:
+        with self._lock:
+            self._ranges[range_id] = lines
+            while len(self._ranges) > CACHED_RANGES:
+                self._ranges.popitem(last=False)
+
+    def _fetch(self, key: str, expected: str) -> bytes:
+        try:
+            raw = zstandard.ZstdDecompressor().decompress(self._objects.get(key))
+        except FileNotFoundError:
+            raise CorruptObject(f"manifest {key} is missing", hint="run: trunkline fsck") from None
+        except zstandard.ZstdError:
+            raw = b""
+        if blake3(raw).hexdigest() != expected:
+            raise CorruptObject(
+                f"manifest {key} is damaged: expected hash {expected}", hint="run: trunkline fsck"
+            )
+        return raw
+
+
+def _describe(lines: Lines, raw: bytes, key: str) -> Range:
+    size = sum(map(line_size, lines))
+    first, last = line_path(lines[0]), line_path(lines[-1])
+    return Range(blake3(raw).hexdigest(), key, len(lines), size, first, last)
+
+
+def _compress(raw: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=3).compress(raw)

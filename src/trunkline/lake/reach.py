@@ -1,0 +1,119 @@
+"""What is still needed: which commits refs lead to, and which objects commits name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import zstandard
+
+from trunkline.lake.changes import Changes
+from trunkline.lake.core import Core
+from trunkline.lake.history import reachable
+from trunkline.lake.manifests import INLINE_KEY, Lines, Tree
+from trunkline.storage.catalog import Session, commits, leases, refs, repos
+from trunkline.storage.catalog.commits import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """A commit that no ref, lease or derived commit leads to, and since when (None: just seen)."""
+
+    repo: int
+    id: str
+    since: int | None
+
+
+def unreachable_commits(session: Session) -> list[Unreachable]:
+    """Commits that nothing needs: no branch, tag, reader, or commit computed from them."""
+    links = {repo.key: commits.links(session, repo.key) for repo in repos.all_repos(session)}
+    needed = _needed(session, links)
+    found = []
+    for repo, known in links.items():
+        lost = {i: link for i, link in known.items() if i not in needed[repo]}
+        found += [Unreachable(repo, i, since) for i, since in _since(lost).items()]
+    return found
+
+
+def _needed(session: Session, links: dict[int, dict[str, Link]]) -> dict[int, set[str]]:
+    heads: dict[int, set[str]] = {repo: set() for repo in links}
+    for repo in links:
+        for branch in refs.branches(session, repo):
+            heads[repo] |= {c for c in (branch.head, branch.open) if c}
+        heads[repo] |= {tag.commit for tag in refs.tags(session, repo)}
+    for repo, commit_id in leases.pinned(session):
+        if repo in heads:
+            heads[repo].add(commit_id)
+    edges = session.all("SELECT repo, id, source_repo, source_id FROM provenance")
+    while True:
+        needed = {repo: reachable(links[repo], heads[repo]) for repo in links}
+        missing = [
+            edge
+            for edge in edges
+            if edge["id"] in needed[edge["repo"]]
+            and edge["source_id"] not in needed[edge["source_repo"]]
+        ]
+        if not missing:
+            return needed
+        for edge in missing:
+            heads[edge["source_repo"]].add(edge["source_id"])
+
+
+def _since(lost: dict[str, Link]) -> dict[str, int | None]:
+    """When each commit was lost: when it lost its ref, or when the last of its children was."""
+    since: dict[str, int | None] = {i: link.unreferenced for i, link in lost.items()}
+    for link in sorted(lost.values(), key=lambda x: -x.generation):
+        mine = since[link.id]
+        for parent in link.parents:
+            if parent in since and mine is not None:
+                since[parent] = max(since[parent] or 0, mine)
+    return since
+
+
+def used_objects(core: Core) -> set[str]:
+    """The keys of all manifests, packs and files that any commit needs.
+
+    Raises on a manifest that cannot be read: what it names would look unused.
+    """
+    with core.database.read() as session:
+        roots = commits.every_root(session)
+        staged = commits.every_staged(session)
+    used: set[str] = set()
+    for lines in _staged_lines(core, staged):
+        used |= _object_keys(lines)
+    used.update(staged)
+    seen: set[str] = set()
+    for row in roots:
+        used.add(row["root"])
+        tree = core.manifests.read(row["root"], row["root_hash"])
+        for lines in new_ranges(tree, seen):
+            used |= _object_keys(lines)
+        used.update(held.key for held in tree.ranges if held.key != INLINE_KEY)
+    return used
+
+
+def new_ranges(tree: Tree, seen: set[str]) -> Iterator[Lines]:
+    """The lines of ranges that no tree before had."""
+    for held in tree.ranges:
+        if held.id not in seen:
+            seen.add(held.id)
+            yield tree.lines(held)
+
+
+def read_staged(core: Core, key: str) -> Changes:
+    """One list of changes made to an open commit."""
+    raw = zstandard.ZstdDecompressor().decompressobj().decompress(core.objects.get(key))
+    return Changes.decode(raw)
+
+
+def _staged_lines(core: Core, keys: list[str]) -> Iterator[Lines]:
+    for key in keys:
+        changes = read_staged(core, key)
+        yield [
+            *changes.puts.values(),
+            *(part for parts in changes.appends.values() for part in parts),
+        ]
+
+
+def _object_keys(lines: Lines) -> set[str]:
+    return {key.decode() for key in {line.split(b"\t", 4)[3] for line in lines}}

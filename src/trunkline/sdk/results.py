@@ -1,0 +1,121 @@
+"""What the interface answers with, where no noun of the model will do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from trunkline.model.files import Change, ChangeKind
+from trunkline.sdk.display import table
+
+
+@dataclass(frozen=True, slots=True)
+class DiffStat:
+    """A diff in numbers. Bytes of a modified file count on both sides."""
+
+    added: int = 0
+    removed: int = 0
+    modified: int = 0
+    bytes_added: int = 0
+    bytes_removed: int = 0
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "added": self.added,
+            "removed": self.removed,
+            "modified": self.modified,
+            "bytes_added": self.bytes_added,
+            "bytes_removed": self.bytes_removed,
+        }
+
+
+class Diff:
+    """What differs between two commits. Computed when looked at, in path order."""
+
+    def __init__(self, old: str, new: str, compute: Callable[[], Iterator[Change]]) -> None:
+        self.old = old
+        self.new = new
+        self._compute = compute
+
+    @property
+    def changes(self) -> Iterator[Change]:
+        return self._compute()
+
+    def __iter__(self) -> Iterator[Change]:
+        return self._compute()
+
+    def summary(self) -> DiffStat:
+        counts = dict.fromkeys(ChangeKind, 0)
+        added = removed = 0
+        for change in self._compute():
+            counts[change.change] += 1
+            added += change.new_size or 0
+            removed += change.old_size or 0
+        return DiffStat(
+            counts[ChangeKind.ADDED],
+            counts[ChangeKind.REMOVED],
+            counts[ChangeKind.MODIFIED],
+            added,
+            removed,
+        )
+
+    def __repr__(self) -> str:
+        return f"Diff({self.old!r}, {self.new!r})"
+
+    def _repr_html_(self) -> str:
+        return table(f"{self.old} → {self.new}", (change.to_dict() for change in self))
+
+
+@dataclass(frozen=True, slots=True)
+class GetReport:
+    """What a `get` wrote, and where. Files erased on purpose are left out and counted."""
+
+    files: int
+    bytes: int
+    dest: str
+    erased: int = 0
+
+    def to_dict(self) -> dict[str, object]:
+        return {"files": self.files, "bytes": self.bytes, "dest": self.dest, "erased": self.erased}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCommit:
+    """A commit that was started and not finished."""
+
+    repo: str
+    branch: str
+    id: str
+
+    def to_dict(self) -> dict[str, object]:
+        return {"repo": self.repo, "branch": self.branch, "id": self.id}
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The lake at a glance."""
+
+    location: str
+    catalog: str
+    store: str
+    project: str
+    projects: int
+    repos: int
+    commits: int
+    files: int
+    size: int
+    open_commits: tuple[OpenCommit, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "location": self.location,
+            "catalog": self.catalog,
+            "store": self.store,
+            "project": self.project,
+            "projects": self.projects,
+            "repos": self.repos,
+            "commits": self.commits,
+            "files": self.files,
+            "size": self.size,
+            "open_commits": [commit.to_dict() for commit in self.open_commits],
+        }

@@ -1,0 +1,191 @@
+"""Writing: a commit in the making, and several under one id."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from trunkline.errors import Usage
+from trunkline.lake.core import Core, resolve, resolve_commit
+from trunkline.lake.transaction import Draft, Transaction, copied
+from trunkline.model.commits import Commit
+from trunkline.model.entries import line_hash, line_size
+from trunkline.model.paths import ROOT, normalize_path
+from trunkline.model.refs import Need, parse_branch, parse_ref, parse_repo
+
+Data = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
+Progress = Callable[[int, int], None]
+
+_CHUNK = 1 << 20
+# From here on it is cheaper to read the whole folder's listing than to look each path up.
+_MANY = 200
+
+
+class CommitWriter:
+    """The changes of one commit. Nothing is visible before it ends well.
+
+    As a context manager it commits on a clean exit and leaves nothing on an exception;
+    then `result` is the finished commit.
+    """
+
+    def __init__(self, transaction: Transaction, draft: Draft, project: str, owned: bool) -> None:
+        self._transaction = transaction
+        self._draft = draft
+        self._project = project
+        self._owned = owned
+
+    @property
+    def id(self) -> str:
+        """The id that the commit will have."""
+        return self._transaction.id
+
+    @property
+    def result(self) -> Commit:
+        if self._draft.result is None:
+            raise Usage("this commit is not finished yet", hint="leave its with block first")
+        return self._draft.result
+
+    def put(self, path: str, data: Data, *, append: bool = False) -> None:
+        """Put a file: bytes, the path of a local file (str or Path), an open file, or chunks."""
+        name = _file_path(path)
+        intake = self._transaction.intake
+        if isinstance(data, bytes | bytearray | memoryview):
+            line = intake.add_bytes(name, bytes(data))
+        elif isinstance(data, str | os.PathLike):
+            line = intake.add_file(name, data)
+        else:
+            read = getattr(data, "read", None)
+            line = intake.add_stream(name, iter(partial(read, _CHUNK), b"") if read else data)
+        if append:
+            self._draft.changes.append(line)
+        else:
+            self._draft.changes.put_all([line])
+
+    def put_files(
+        self, files: Iterable[tuple[str, str | os.PathLike[str]]], progress: Progress | None = None
+    ) -> None:
+        """Put many local files, on all cores. Files that have not changed are not copied."""
+        pairs = [(_file_path(path), local) for path, local in files]
+        known = self._known([path.encode() for path, _ in pairs])
+        sizes = {path: (line_hash(line), line_size(line)) for path, line in known.items()}
+        stored = self._transaction.intake.add_files(pairs, sizes, progress)
+        # What is there already is put again as it is: another commit may remove it meanwhile.
+        self._draft.changes.put_all(known.values())
+        self._draft.changes.put_all(stored)
+
+    def delete(self, path: str) -> None:
+        """Remove a file, or a folder with all below it. What is not there is no error."""
+        self._draft.changes.remove(normalize_path(path).encode())
+
+    def copy(self, source: str, path: str) -> None:
+        """Copy a file or folder from any commit by reference: no bytes move."""
+        ref = parse_ref(source, project=self._project, path=Need.REQUIRED)
+        core = self._transaction.core
+        with core.database.read() as session:
+            found, commit = resolve_commit(session, ref)
+        lines = copied(core.tree(commit), ref.path or ROOT, normalize_path(path))
+        self._draft.changes.put_all(lines)
+        self._draft.requires.add((found.name, commit.id))
+
+    def __enter__(self) -> Self:
+        if self._owned:
+            self._transaction.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._owned:
+            self._transaction.__exit__(kind, error, trace)
+
+    def _known(self, paths: list[bytes]) -> dict[bytes, bytes]:
+        """The lines that the branch already has for these paths."""
+        core, target = self._transaction.core, self._draft.target
+        base = self._draft.base
+        if self._draft.follow and target.repo not in self._transaction.new_repos:
+            with core.database.read() as session:
+                base = resolve(session, target).commit
+        if base is None or base.finished is None or not base.files:
+            return {}
+        tree = core.tree(base)
+        self._draft.requires.add((base.repo, base.id))
+        if len(paths) < _MANY:
+            return {path: line for path in paths if (line := tree.find(path))}
+        wanted = set(paths)
+        prefix = _common_folder(min(paths), max(paths))
+        found = {}
+        for lines in tree.chunks(prefix):
+            for line in lines:
+                path = line[: line.index(b"\t")]
+                if path in wanted:
+                    found[path] = line
+        return found
+
+
+class LakeTransaction:
+    """Repos, branches and commits in several repos: one id, all or nothing."""
+
+    def __init__(self, core: Core, author: str, message: str, project: str) -> None:
+        self._transaction = Transaction(core, author, message)
+        self._project = project
+        self._writers: list[CommitWriter] = []
+
+    @property
+    def id(self) -> str:
+        """The id that all its commits will share."""
+        return self._transaction.id
+
+    @property
+    def commits(self) -> list[Commit]:
+        return [writer.result for writer in self._writers]
+
+    def create_repo(self, name: str, description: str = "") -> None:
+        self._transaction.create_repo(parse_repo(name, project=self._project), description)
+
+    def create_branch(self, ref: str, from_: str | None = None) -> None:
+        target = parse_branch(ref, project=self._project)
+        source = parse_ref(from_, project=self._project, path=Need.FORBIDDEN) if from_ else None
+        self._transaction.create_branch(target, source)
+
+    def commit(
+        self, ref: str, message: str = "", *, if_head: str | None = None, key: str | None = None
+    ) -> CommitWriter:
+        """A commit that becomes visible together with all others of this transaction."""
+        target = parse_ref(ref, project=self._project, path=Need.FORBIDDEN)
+        draft = self._transaction.draft(target, message, if_head=if_head, request=key)
+        writer = CommitWriter(self._transaction, draft, self._project, owned=False)
+        self._writers.append(writer)
+        return writer
+
+    def __enter__(self) -> Self:
+        self._transaction.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._transaction.__exit__(kind, error, trace)
+
+
+def _common_folder(first: bytes, last: bytes) -> bytes:
+    """The innermost folder that holds both, and so everything that sorts between them."""
+    same = 0
+    while same < min(len(first), len(last)) and first[same] == last[same]:
+        same += 1
+    return first[: first.rindex(b"/", 0, same) + 1]
+
+
+def _file_path(path: str) -> str:
+    name = normalize_path(path)
+    if name == ROOT:
+        raise Usage("a file cannot be put at /", hint="name a path, as in /day=1/a.csv")
+    return name

@@ -1,0 +1,61 @@
+"""The port to the database: SQL text in, rows out, inside a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+Params = Mapping[str, Any]
+NO_PARAMS: Params = {}
+
+
+class Row(Protocol):
+    """A row whose columns are read by name."""
+
+    def __getitem__(self, column: str, /) -> Any: ...
+
+
+class Session(Protocol):
+    """Statements inside one transaction. Parameters are written `:name`, never pasted."""
+
+    def execute(self, sql: str, params: Params = NO_PARAMS) -> int:
+        """Run a statement that returns no rows; the number of rows it touched."""
+        ...
+
+    def one(self, sql: str, params: Params = NO_PARAMS) -> Row | None:
+        """The first row, or None."""
+        ...
+
+    def all(self, sql: str, params: Params = NO_PARAMS) -> Sequence[Row]:
+        """All rows."""
+        ...
+
+    def now(self) -> int:
+        """The database's clock, in microseconds since 1970 (UTC)."""
+        ...
+
+
+class Database(Protocol):
+    """Opens transactions. Every session sees one consistent state of the database.
+
+    Failures leave as `Unavailable` (locked, unreachable: nothing happened), `DiskFull`,
+    `ReadOnly`, `CorruptObject`, or `CommitUnknown` when the connection broke while a
+    write was being made durable, so that it may or may not have happened.
+    """
+
+    url: str
+
+    def read(self) -> AbstractContextManager[Session]:
+        """A read transaction."""
+        ...
+
+    def write(self, *, durable: bool = True) -> AbstractContextManager[Session]:
+        """A write transaction: committed on a clean exit, rolled back on an exception.
+
+        Only one write transaction runs at a time, over all processes. With
+        `durable=False` a power cut may undo it; use it for what dies with the process.
+        """
+        ...
+
+    def close(self) -> None: ...

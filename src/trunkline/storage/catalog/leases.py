@@ -1,0 +1,74 @@
+"""Leases: what is being written or read right now, so that gc leaves it alone.
+
+A writer that was paused for longer than its lease finds it gone and may not commit.
+"""
+
+from __future__ import annotations
+
+from trunkline.storage.catalog.database import Session
+
+LEASE_MICROS = 10 * 60 * 1_000_000
+RENEW_SECONDS = 60.0
+
+
+def take(
+    session: Session,
+    lease_id: str,
+    kind: str,
+    holder: str,
+    pin: tuple[int, str] | None = None,
+) -> None:
+    """Take a lease; with `pin`, on the commit (repo key, id) that a reader still needs."""
+    now = session.now()
+    repo, commit_id = pin or (None, None)
+    session.execute(
+        """INSERT INTO leases (id, kind, holder, started, expires, repo, commit_id)
+           VALUES (:id, :kind, :holder, :now, :expires, :repo, :commit_id)""",
+        {
+            "id": lease_id,
+            "kind": kind,
+            "holder": holder,
+            "now": now,
+            "expires": now + LEASE_MICROS,
+            "repo": repo,
+            "commit_id": commit_id,
+        },
+    )
+
+
+def renew(session: Session, lease_id: str) -> bool:
+    now = session.now()
+    touched = session.execute(
+        "UPDATE leases SET expires = :expires WHERE id = :id AND expires > :now",
+        {"id": lease_id, "now": now, "expires": now + LEASE_MICROS},
+    )
+    return touched == 1
+
+
+def release(session: Session, lease_id: str) -> bool:
+    """Give the lease back; False if it had run out, and its objects may be gone."""
+    now = session.now()
+    alive = session.execute(
+        "DELETE FROM leases WHERE id = :id AND expires > :now", {"id": lease_id, "now": now}
+    )
+    if not alive:
+        session.execute("DELETE FROM leases WHERE id = :id", {"id": lease_id})
+    return alive == 1
+
+
+def live(session: Session) -> set[str]:
+    rows = session.all("SELECT id FROM leases WHERE expires > :now", {"now": session.now()})
+    return {row["id"] for row in rows}
+
+
+def pinned(session: Session) -> set[tuple[int, str]]:
+    rows = session.all(
+        """SELECT repo, commit_id FROM leases
+           WHERE expires > :now AND commit_id IS NOT NULL""",
+        {"now": session.now()},
+    )
+    return {(row["repo"], row["commit_id"]) for row in rows}
+
+
+def reap(session: Session) -> int:
+    return session.execute("DELETE FROM leases WHERE expires <= :now", {"now": session.now()})

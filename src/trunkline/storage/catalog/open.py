@@ -1,0 +1,94 @@
+"""Creating, opening and migrating a catalog. The format number is what the code can read."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from trunkline.errors import NotFound, WrongFormat
+from trunkline.storage.catalog.database import Database
+from trunkline.storage.catalog.sqlite import SqliteDatabase
+from trunkline.storage.crashpoints import crashpoint
+
+# Raised by one with each migration. Written into `meta` by the migrations themselves.
+FORMAT = 1
+
+
+def is_file_url(url: str) -> bool:
+    return "://" not in url or url.startswith("sqlite:")
+
+
+def sqlite_path(url: str, base: Path) -> Path:
+    return base / url.removeprefix("sqlite:///")
+
+
+def open_database(url: str, base: Path) -> Database:
+    """The catalog at `url` (a path is relative to `base`), whatever its format."""
+    if is_file_url(url):
+        path = sqlite_path(url, base)
+        if not path.is_file():
+            raise NotFound(f"the lake's catalog {path} is missing", hint="restore it from a backup")
+        return SqliteDatabase(path)
+    from trunkline.storage.catalog.server import ServerDatabase
+
+    return ServerDatabase(url)
+
+
+def read_format(database: Database) -> int:
+    with database.read() as session:
+        row = session.one("SELECT value FROM meta WHERE name = 'format'")
+    return int(row["value"]) if row else 0
+
+
+def check_format(database: Database, location: str) -> None:
+    found = read_format(database)
+    if found > FORMAT:
+        raise WrongFormat(
+            f"{location} has format {found}; this Trunkline reads up to {FORMAT}",
+            hint="upgrade Trunkline: pip install -U trunkline",
+        )
+    if found < FORMAT:
+        raise WrongFormat(
+            f"{location} has the older format {found}; this Trunkline writes {FORMAT}",
+            hint="run: trunkline migrate",
+        )
+
+
+def create(url: str, base: Path) -> None:
+    """Make an empty catalog of the current format. An existing one is left as it is."""
+    if is_file_url(url):
+        path = sqlite_path(url, base)
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.close()
+        os.chmod(path, 0o600)
+    _upgrade(url, base)
+
+
+def migrate(url: str, base: Path) -> None:
+    """Bring an older catalog to the current format, in one transaction."""
+    crashpoint("migrate.before")
+    _upgrade(url, base)
+    crashpoint("migrate.after")
+
+
+def _upgrade(url: str, base: Path) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from sqlalchemy import create_engine
+
+    if is_file_url(url):
+        engine = create_engine(f"sqlite:///{sqlite_path(url, base).absolute()}")
+    else:
+        from trunkline.storage.catalog.server import driver_url
+
+        engine = create_engine(driver_url(url))
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    try:
+        with engine.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    finally:
+        engine.dispose()

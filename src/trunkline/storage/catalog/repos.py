@@ -1,0 +1,120 @@
+"""Projects and repos."""
+
+from __future__ import annotations
+
+from trunkline.model.commits import DEFAULT_BRANCH, Project, Repo, RepoKind, RepoName
+from trunkline.storage.catalog.database import Row, Session
+
+_REPO = """
+    SELECT r.key, r.project, r.name, r.kind, r.description, r.created,
+           (SELECT c.size FROM commits c WHERE c.repo = r.key AND c.id = b.head) AS size,
+           (SELECT c.files FROM commits c WHERE c.repo = r.key AND c.id = b.head) AS files
+    FROM repos r LEFT JOIN branches b ON b.repo = r.key AND b.name = :branch
+"""
+
+
+def projects(session: Session) -> list[Project]:
+    rows = session.all(
+        """SELECT p.name, p.description, p.created,
+                  (SELECT count(*) FROM repos r WHERE r.project = p.name) AS repos
+           FROM projects p ORDER BY p.name"""
+    )
+    return [Project(row["name"], row["description"], row["created"], row["repos"]) for row in rows]
+
+
+def has_project(session: Session, name: str) -> bool:
+    return session.one("SELECT 1 AS x FROM projects WHERE name = :name", {"name": name}) is not None
+
+
+def add_project(session: Session, name: str, description: str) -> None:
+    session.execute(
+        "INSERT INTO projects (name, description, created) VALUES (:name, :text, :now)",
+        {"name": name, "text": description, "now": session.now()},
+    )
+
+
+def remove_project(session: Session, name: str) -> None:
+    session.execute("DELETE FROM projects WHERE name = :name", {"name": name})
+
+
+def find(session: Session, name: RepoName) -> Repo | None:
+    row = session.one(
+        f"{_REPO} WHERE r.project = :project AND r.name = :name",
+        {"branch": DEFAULT_BRANCH, "project": name.project, "name": name.repo},
+    )
+    return _repo(session, row) if row else None
+
+
+def key_of(session: Session, name: RepoName) -> int | None:
+    row = session.one(
+        "SELECT key FROM repos WHERE project = :project AND name = :name",
+        {"project": name.project, "name": name.repo},
+    )
+    return int(row["key"]) if row else None
+
+
+def all_repos(session: Session, project: str | None = None) -> list[Repo]:
+    where = "WHERE r.project = :project" if project is not None else ""
+    rows = session.all(
+        f"{_REPO} {where} ORDER BY r.project, r.name",
+        {"branch": DEFAULT_BRANCH, "project": project},
+    )
+    return [_repo(session, row) for row in rows]
+
+
+def names(session: Session, project: str) -> list[str]:
+    rows = session.all(
+        "SELECT name FROM repos WHERE project = :project ORDER BY name", {"project": project}
+    )
+    return [row["name"] for row in rows]
+
+
+def add(session: Session, name: RepoName, kind: RepoKind, description: str) -> int:
+    row = session.one(
+        """INSERT INTO repos (project, name, kind, description, created)
+           VALUES (:project, :name, :kind, :text, :now) RETURNING key""",
+        {
+            "project": name.project,
+            "name": name.repo,
+            "kind": str(kind),
+            "text": description,
+            "now": session.now(),
+        },
+    )
+    assert row is not None
+    return int(row["key"])
+
+
+def readers(session: Session, key: int) -> list[RepoName]:
+    """Other repos that hold commits computed from this one's."""
+    rows = session.all(
+        """SELECT DISTINCT r.project, r.name FROM provenance p JOIN repos r ON r.key = p.repo
+           WHERE p.source_repo = :key AND p.repo <> :key ORDER BY r.project, r.name""",
+        {"key": key},
+    )
+    return [RepoName(row["project"], row["name"]) for row in rows]
+
+
+def remove(session: Session, key: int) -> None:
+    """Forget the repo and all its history. The bytes are left to gc."""
+    own = {"key": key}
+    session.execute("DELETE FROM provenance WHERE repo = :key OR source_repo = :key", own)
+    for table in ("staged", "tags", "branches", "reflog", "leases", "commits"):
+        session.execute(f"DELETE FROM {table} WHERE repo = :key", own)
+    session.execute("DELETE FROM repos WHERE key = :key", own)
+
+
+def _repo(session: Session, row: Row) -> Repo:
+    branches = session.all(
+        "SELECT name FROM branches WHERE repo = :key ORDER BY name", {"key": row["key"]}
+    )
+    return Repo(
+        key=row["key"],
+        name=RepoName(row["project"], row["name"]),
+        kind=RepoKind(row["kind"]),
+        description=row["description"],
+        created=row["created"],
+        branches=tuple(branch["name"] for branch in branches),
+        size=row["size"] or 0,
+        files=row["files"] or 0,
+    )

@@ -1,0 +1,42 @@
+"""Places where a test may kill the process, by name.
+
+`TRUNKLINE_CRASH_AT=put.after_bytes` kills this process with SIGKILL when it gets there;
+`put.after_bytes:3` does so the third time. Each process counts for itself, helpers too.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+VARIABLE = "TRUNKLINE_CRASH_AT"
+
+CRASHPOINTS: dict[str, str] = {
+    "put.before_bytes": "A pack or object is about to be opened; nothing of it is written.",
+    "put.during_bytes": "Some bytes are written under a temporary name; nothing is published.",
+    "put.after_bytes": "A pack or object is durable; no manifest names it yet.",
+    "commit.after_manifests": "Data and manifests are durable; the catalog knows nothing of them.",
+    "commit.before_transaction": "The catalog transaction is about to begin.",
+    "commit.in_transaction": "The catalog transaction has written, but not committed.",
+    "commit.after_transaction": "The commit happened; the caller has not been told.",
+    "merge.before_transaction": "The merged tree is durable; the branch has not moved.",
+    "gc.after_commits": "Unreachable commits are gone from the catalog; their objects are there.",
+    "gc.half_deleted": "Some of the unreachable objects are deleted.",
+    "gc.after_deletes": "All unreachable objects are deleted; nothing is reported yet.",
+    "migrate.before": "The catalog still has the old format.",
+    "migrate.after": "The catalog has the new format; the caller has not been told.",
+    "finish.after_staging": "The changes of an open commit are gathered; it is not finished.",
+}
+
+_hits = dict.fromkeys(CRASHPOINTS, 0)
+
+
+def crashpoint(name: str) -> None:
+    """Die here if the environment says so. An unknown name is a KeyError, armed or not."""
+    _hits[name] += 1
+    armed = os.environ.get(VARIABLE)
+    if armed is None:
+        return
+    wanted, _, nth = armed.partition(":")
+    if wanted == name and _hits[name] == int(nth or 1):
+        os.kill(os.getpid(), signal.SIGKILL)

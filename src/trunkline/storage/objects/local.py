@@ -1,0 +1,291 @@
+"""A local folder as an object store that survives a power cut.
+
+An object is written to `tmp/`, synced, renamed into place, and its folder synced. What a
+killed process leaves in `tmp/` is never read and may be deleted.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+from trunkline import errors
+from trunkline.storage.objects.keys import TEMPORARY, check_key
+from trunkline.storage.objects.port import Buffer, ObjectInfo
+from trunkline.storage.objects.probe import probe
+
+PIECE = 1 << 20
+
+_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+_FORBIDDEN = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
+# Objects never change: take away the permission to do so by accident.
+_MODE = 0o444
+
+
+class LocalStore:
+    """Objects as files below `root`, which is made when the first object is."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.abspath(root)
+        self._base = self.root + "/"
+        self._folders: set[str] = set()
+
+    @property
+    def address(self) -> tuple[str, Mapping[str, str]] | None:
+        return self.root, {}
+
+    def put(self, key: str, data: Buffer) -> None:
+        with self.writer(key) as writer:
+            writer.write(data)
+
+    def writer(self, key: str, size: int | None = None) -> LocalWriter:
+        return LocalWriter(self, key)
+
+    replace = put
+
+    def get(self, key: str) -> bytes:
+        with self._open(key) as fd:
+            return _read_fully(fd, os.fstat(fd).st_size)
+
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        with self._open(key) as fd:
+            os.lseek(fd, start, os.SEEK_SET)
+            return _read_fully(fd, length)
+
+    def stream(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        with self._open(key) as fd:
+            os.lseek(fd, start, os.SEEK_SET)
+            while length is None or length > 0:
+                piece = os.read(fd, PIECE if length is None else min(PIECE, length))
+                if not piece:
+                    return
+                if length is not None:
+                    length -= len(piece)
+                yield piece
+
+    def head(self, key: str) -> ObjectInfo:
+        try:
+            status = os.stat(self._base + check_key(key))
+        except OSError as error:
+            raise self._reading(error, key) from None
+        return ObjectInfo(key, status.st_size, status.st_mtime_ns // 1000)
+
+    def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
+        if prefix and not prefix.endswith("/"):
+            raise ValueError("a prefix ends with a slash")
+        if prefix:
+            check_key(prefix[:-1])
+        for info in self._walk(prefix):
+            if not info.key.startswith(TEMPORARY):
+                yield info
+
+    def delete(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            try:
+                os.unlink(self._base + check_key(key))
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                raise self.writing(error) from None
+
+    def abandoned(self) -> Iterator[ObjectInfo]:
+        return self._walk(TEMPORARY)
+
+    def uri(self, key: str) -> str:
+        return "file://" + quote(self._base + (check_key(key) if key else ""))
+
+    def check(self) -> None:
+        probe(self)
+
+    def create_temporary(self, key: str) -> tuple[int, str]:
+        """A new file to write to, named so that its transaction can be told."""
+        name = key.rpartition("/")[2][:180]
+        path = f"{self._base}{TEMPORARY}{name}.{os.urandom(6).hex()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            try:
+                return os.open(path, flags, _MODE), path
+            except FileNotFoundError:
+                self._make_folder(os.path.dirname(path))
+                return os.open(path, flags, _MODE), path
+        except OSError as error:
+            raise self.writing(error) from None
+
+    def move_into_place(self, temporary: str, key: str) -> None:
+        target = self._base + key
+        folder = os.path.dirname(target)
+        if folder not in self._folders:
+            self._make_folder(folder)
+        try:
+            os.rename(temporary, target)
+        except FileNotFoundError:
+            self._make_folder(folder)
+            os.rename(temporary, target)
+        _sync_folder(folder)
+
+    def writing(self, error: OSError) -> Exception:
+        """The error to raise when a write failed."""
+        if error.errno in _FULL:
+            return errors.DiskFull(
+                f"no space left for objects in {self.root}",
+                hint="free some space and try again; nothing was changed",
+            )
+        if error.errno in _FORBIDDEN:
+            return errors.ReadOnly(f"may not write to {self.root}: {error.strerror}")
+        return errors.Failed(f"cannot write to {self.root}: {error.strerror or error}")
+
+    def _reading(self, error: OSError, key: str) -> Exception:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            return FileNotFoundError(key)
+        if error.errno in _FORBIDDEN:
+            return errors.NotAllowed(f"may not read {key} in {self.root}: {error.strerror}")
+        return errors.Failed(f"cannot read {key} in {self.root}: {error.strerror or error}")
+
+    def _open(self, key: str) -> _Reader:
+        return _Reader(self, key)
+
+    def _make_folder(self, folder: str) -> None:
+        """Make a folder that a power cut does not undo."""
+        try:
+            os.makedirs(folder, exist_ok=True)
+            # Another process may have made one of them a moment ago and not synced it yet.
+            parent = folder
+            while len(parent) > len(self.root):
+                parent = os.path.dirname(parent)
+                _sync_folder(parent)
+            _sync_folder(os.path.dirname(self.root))
+        except OSError as error:
+            raise self.writing(error) from None
+        self._folders.add(folder)
+
+    def _walk(self, prefix: str) -> Iterator[ObjectInfo]:
+        try:
+            with os.scandir(self._base + prefix) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise self._reading(error, prefix or ".") from None
+        for entry in entries:
+            key = prefix + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                yield from self._walk(key + "/")
+                continue
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            yield ObjectInfo(key, status.st_size, status.st_mtime_ns // 1000)
+
+
+class LocalWriter:
+    """An object under a temporary name. The file is made by the first write."""
+
+    def __init__(self, store: LocalStore, key: str) -> None:
+        self.key = check_key(key)
+        self._store = store
+        self._fd = -1
+        self._path = ""
+
+    def write(self, buffer: Buffer, /) -> None:
+        if self._fd < 0:
+            self._fd, self._path = self._store.create_temporary(self.key)
+        view = memoryview(buffer)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError as error:
+            self.discard()
+            raise self._store.writing(error) from None
+
+    def publish(self) -> None:
+        if self._fd < 0:
+            self.write(b"")
+        try:
+            os.fdatasync(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+            self._store.move_into_place(self._path, self.key)
+        except OSError as error:
+            self.discard()
+            raise self._store.writing(error) from None
+        except BaseException:
+            self.discard()
+            raise
+        self._path = ""
+
+    def discard(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        if self._path:
+            path, self._path = self._path, ""
+            try:
+                os.unlink(path)
+            except OSError:
+                # Renamed already, or a disk that fails: gc removes what is left in tmp/.
+                return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.publish()
+        else:
+            self.discard()
+
+
+class _Reader:
+    """An open file of the store; errors below it are those of the port."""
+
+    def __init__(self, store: LocalStore, key: str) -> None:
+        self._store = store
+        self._key = key
+
+    def __enter__(self) -> int:
+        path = f"{self._store.root}/{check_key(self._key)}"
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise self._store._reading(error, self._key) from None
+        return self._fd
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._fd)
+        if isinstance(error, OSError):
+            raise self._store._reading(error, self._key) from None
+
+
+def _read_fully(fd: int, length: int) -> bytes:
+    data = os.read(fd, length)
+    if len(data) == length or not data:
+        return data
+    pieces = [data]
+    missing = length - len(data)
+    while missing and (piece := os.read(fd, missing)):
+        pieces.append(piece)
+        missing -= len(piece)
+    return b"".join(pieces)
+
+
+def _sync_folder(folder: str) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

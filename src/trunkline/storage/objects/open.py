@@ -1,0 +1,38 @@
+"""From an address to a store. Only the scheme decides; obstore is loaded when it is needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from trunkline import errors
+from trunkline.storage.objects.local import LocalStore
+from trunkline.storage.objects.port import ObjectStore
+
+_scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+_CLOUD = ("s3", "gs", "az", "memory")
+
+
+def open_store(url: str, options: Mapping[str, str] | None = None) -> ObjectStore:
+    """Open a store: a path, file:///…, s3://bucket/prefix, gs://…, az://…, memory://name.
+
+    `options` are settings of the backend (docs of `cloud`), such as `endpoint` or `region`.
+    Nothing is contacted yet; `ObjectStore.check` does that.
+    """
+    found = _scheme.fullmatch(url)
+    scheme = found[1].lower() if found else "file"
+    if scheme == "file":
+        path = unquote(found[2]) if found else url
+        if not path or (found and not path.startswith("/")):
+            raise errors.Usage(f"{url!r} is not the address of a folder", hint="file:///path")
+        if options:
+            raise errors.Usage(f"a local folder takes no options, and got {', '.join(options)}")
+        return LocalStore(path)
+    if scheme in _CLOUD:
+        from trunkline.storage.objects.cloud import open_cloud
+
+        return open_cloud(url, options or {})
+    raise errors.Usage(
+        f"no store is known for {scheme}://", hint="use a folder, s3://, gs:// or az://"
+    )

@@ -1,0 +1,61 @@
+"""Local files as they are being stored: opened with care, and checked for changes."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from trunkline import errors
+
+# A pipe opened without O_NONBLOCK waits for its other end.
+OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def open_source(local: str | bytes) -> tuple[int, os.stat_result]:
+    """A descriptor of a regular file, and its state when it was opened."""
+    try:
+        fd = os.open(local, OPEN_FLAGS)
+    except OSError as error:
+        raise unreadable(local, error) from None
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise not_a_file(local, status.st_mode)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd, status
+
+
+def same(before: os.stat_result, after: os.stat_result) -> bool:
+    return before.st_mtime_ns == after.st_mtime_ns and before.st_size == after.st_size
+
+
+def unreadable(local: str | bytes, error: OSError) -> errors.TrunklineError:
+    return errors.SourceUnreadable(f"cannot read {shown(local)}: {error.strerror or error}")
+
+
+def not_a_file(local: str | bytes, mode: int) -> errors.TrunklineError:
+    kind = _KINDS.get(stat.S_IFMT(mode), "not a file")
+    return errors.SourceUnreadable(f"cannot read {shown(local)}: it is {kind}, not a file")
+
+
+def changed(local: str | bytes) -> errors.TrunklineError:
+    return errors.SourceChanged(
+        f"{shown(local)} changed while it was being read",
+        hint="put it again when nothing writes to it",
+    )
+
+
+def shown(local: str | bytes) -> str:
+    """A path fit for a message of one line."""
+    text = os.fsdecode(local)
+    return text if text.isprintable() else ascii(text)

@@ -1,0 +1,130 @@
+"""Ways out: exit codes, the two shapes of an error, interrupts, closed pipes, bugs."""
+
+import json
+
+import pytest
+
+from tests.cli.run import process
+from trunkline import errors
+from trunkline.cli import entry
+from trunkline.cli.session import Session
+
+
+class TestUsage:
+    @pytest.mark.parametrize(
+        "args, message",
+        [
+            (["ls"], "Missing argument 'REF'"),
+            (["ls", "--bogus", "x"], "No such option: --bogus"),
+            (["lss"], "Did you mean 'ls'"),
+            (["repo", "lst"], "Did you mean 'list'"),
+            (["log", "-n", "some", "orders"], "'some' is not a whole number"),
+            (["ls", "a", "b"], "unexpected extra argument"),
+        ],
+    )
+    def test_the_parsers_errors_have_our_shape(self, cli, args, message):
+        result = cli(*args)
+        assert (result.code, result.out) == (2, "")
+        error, hint = result.err.splitlines()
+        assert error.startswith("error: ")
+        assert message in error
+        assert hint.startswith("hint: See trunkline")
+        as_json = cli(*args, "--json")
+        assert as_json.code == 2
+        assert json.loads(as_json.err)["code"] == "usage"
+
+    def test_help_goes_to_stdout(self, cli):
+        assert "Usage: trunkline repo create" in cli.ok("repo", "create", "--help")
+
+    def test_version(self, cli):
+        assert cli.ok("--version").startswith("trunkline 0.")
+
+
+class TestErrors:
+    @pytest.mark.parametrize("error", errors.TrunklineError.__subclasses__())
+    def test_exit_code_and_shape_follow_from_the_class(self, cli, monkeypatch, error):
+        def fail(self):
+            raise error("The line\nbreaks.", hint="Mend it.")
+
+        monkeypatch.setattr(Session, "open", fail)
+        result = cli("ls", "x")
+        assert result.code == error.exit_code
+        assert result.err == "error: The line breaks.\nhint: Mend it.\n"
+        assert json.loads(cli("ls", "x", "--json").err) == {
+            "code": error.code,
+            "message": "The line\nbreaks.",
+            "hint": "Mend it.",
+        }
+
+    def test_a_bug_is_called_one(self, cli, monkeypatch):
+        monkeypatch.setattr(Session, "open", lambda self: 1 / 0)
+        result = cli("ls", "x")
+        assert result.code == 1
+        assert result.err.startswith("error: ZeroDivisionError: division by zero (this is a bug)")
+        assert "Traceback" not in result.err
+
+    def test_a_bug_in_full_for_who_asks(self, cli, monkeypatch):
+        monkeypatch.setattr(Session, "open", lambda self: 1 / 0)
+        monkeypatch.setenv("TRUNKLINE_DEBUG", "1")
+        assert "Traceback" in cli("ls", "x").err
+
+    def test_an_interrupt(self, cli, monkeypatch):
+        def interrupt(self):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Session, "open", interrupt)
+        result = cli("ls", "x")
+        assert (result.code, result.err) == (130, "interrupted\n")
+
+    def test_a_full_disk(self, cli, monkeypatch):
+        def full(self):
+            raise OSError(28, "No space left on device", "/x")
+
+        monkeypatch.setattr(Session, "open", full)
+        result = cli("ls", "x")
+        assert result.code == 7
+        assert result.err.startswith("error: The disk is full.")
+
+    def test_a_closed_pipe_is_no_news(self, cli, monkeypatch):
+        def closed(self):
+            raise BrokenPipeError
+
+        monkeypatch.setattr(Session, "open", closed)
+        monkeypatch.setattr(entry, "_abandon_stdout", lambda: None)
+        result = cli("ls", "x")
+        assert (result.code, result.err) == (141, "")
+
+    def test_no_lake(self, cli, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        result = cli("status")
+        assert result.code == 3
+        assert "There is no lake in" in result.err
+
+    def test_a_server_is_not_served(self, cli):
+        result = cli("--lake", "https://example.org", "status")
+        assert result.code == 2
+        assert "folders only" in result.err
+
+
+class TestSharedOptions:
+    @pytest.mark.parametrize("place", ["before", "after", "between"])
+    def test_they_stand_anywhere(self, cli, lake, tmp_path_factory, monkeypatch, place):
+        monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+        flags, group, word = ["--json", "--lake", lake], "repo", "list"
+        args = {
+            "before": [*flags, group, word],
+            "after": [group, word, *flags],
+            "between": [group, *flags, word],
+        }[place]
+        assert [repo["name"] for repo in json.loads(cli.ok(*args))] == ["orders"]
+
+    def test_from_the_environment(self, lake):
+        assert json.loads(process("repo", "list", TRUNKLINE_JSON="1").out)[0]["name"] == "orders"
+
+    def test_quiet(self, cli, lake):
+        assert cli.ok("repo", "create", "other", "-q") == ""
+
+    def test_a_project_of_its_own(self, cli, lake):
+        cli.ok("project", "create", "shop")
+        cli.ok("--project", "shop", "repo", "create", "orders")
+        assert cli.json("repo", "list", "--project", "shop")[0]["project"] == "shop"
