@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 from trunkline.errors import TrunklineError
 
 if TYPE_CHECKING:
-    from trunkline.sdk import CommitWriter, Diff, Lake, init, migrate, open
+    from trunkline.sdk import Diff, Lake, init, migrate, open
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "CommitWriter",
     "Diff",
     "Lake",
     "TrunklineError",

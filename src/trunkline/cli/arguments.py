@@ -10,7 +10,6 @@ import typer
 from trunkline.cli import complete
 from trunkline.cli.command import Command, Group
 
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from trunkline.sdk.lake import Lake
 
 MOST_OFFERED = 200
+BREAKS = ("@", ":")
 PREFIX_VARIABLE = "_TRUNKLINE_COMPLETED"
 
 
@@ -42,8 +43,8 @@ def _offer(ctx: typer.Context, incomplete: str, candidates: Candidates) -> list[
 
     before = os.environ.get(PREFIX_VARIABLE, "")
     with suppress(Exception), _lake(ctx) as lake:
-        fitting = (c for c in candidates(lake, before + incomplete))
-        matches = (c for c in fitting if c.startswith(before + incomplete))
+        typed = before + incomplete
+        matches = (c for c in candidates(lake, typed) if c.startswith(typed))
         return [match.removeprefix(before) for match in islice(matches, MOST_OFFERED)]
     return []
 
@@ -69,8 +70,11 @@ def _repo_names(lake: Lake, typed: str) -> Iterator[str]:
 def _revisions(lake: Lake, typed: str) -> Iterator[str]:
     repo, at, _ = typed.partition("@")
     if not at:
-        yield from (f"{name}@" for name in _repo_names(lake, typed))
-        return
+        names = [name for name in _repo_names(lake, typed) if name.startswith(typed)]
+        if len(names) != 1:
+            yield from (f"{name}@" for name in names)
+            return
+        repo = names[0]
     yield from (f"{repo}@{branch.name}" for branch in lake.branches(repo))
     yield from (f"{repo}@{tag.name}" for tag in lake.tags(repo))
 
@@ -89,25 +93,21 @@ def _refs(lake: Lake, typed: str) -> Iterator[str]:
 def rejoin_bash_words(environ: MutableMapping[str, str]) -> None:
     """Undo bash's splitting of `repo@branch:/path` into five words.
 
-    Bash breaks words at "@" and ":" and puts an offer in place of the last piece only. So the
-    pieces are glued for parsing, and what is glued on is remembered, to be left out of offers.
+    Bash breaks words at "@" and ":" and completes the last piece only. So the pieces before
+    are glued together; those of the word being typed are kept aside for `_offer`.
     """
     if not any(key.endswith("_COMPLETE") and v == "complete_bash" for key, v in environ.items()):
         return
     words = environ.get("COMP_WORDS", "").split("\n")
     index = int(environ.get("COMP_CWORD") or 0)
-    words += [""] * (index + 1 - len(words))
-    glued, position, before = [words[0]], 0, ""
-    for number, word in enumerate(words[1:], start=1):
-        breaks = word in ("@", ":") or glued[-1].endswith(("@", ":"))
-        if breaks and len(glued) > 1:
-            before = glued[-1]
+    words = [*words, *[""] * (index + 1 - len(words))][: index + 1]
+    glued: list[str] = []
+    for word in words:
+        if len(glued) > 1 and (word in BREAKS or glued[-1].endswith(BREAKS)):
             glued[-1] += word
         else:
-            before = ""
             glued.append(word)
-        if number == index:
-            position = len(glued) - 1
-            environ[PREFIX_VARIABLE] = before + (word if word in ("@", ":") else "")
-    environ["COMP_WORDS"] = "\n".join(glued)
-    environ["COMP_CWORD"] = str(position)
+    typed = "" if words[-1] in BREAKS else words[-1]
+    environ[PREFIX_VARIABLE] = glued[-1].removesuffix(typed)
+    environ["COMP_WORDS"] = "\n".join([*glued[:-1], typed])
+    environ["COMP_CWORD"] = str(len(glued) - 1)

@@ -83,6 +83,7 @@ class Tour:
 
     def first_day(self) -> None:
         self.say("A lake is a folder. A repo in it is a versioned tree of files.")
+        self.say("(Times are those of the work, without starting the command.)")
         self.run("init")
         self.run('repo create orders -d "What our shops sell"')
         self.arrives(DAY_1)
@@ -124,7 +125,7 @@ class Tour:
             "trunkline log orders",
             "trunkline diff orders@opening orders@main --name-only",
             'trunkline glob "orders@main:/**/000?.json"',
-            f"trunkline get orders@opening:/{DAY_1} as-it-was",
+            f"trunkline get -r orders@opening:/{DAY_1} as-it-was",
         ):
             self.write(f"  {line}")
 
@@ -156,7 +157,7 @@ class Tour:
         self.write(self.style("dim", f"  ({took * 1000:,.0f} ms)"))
 
     def say(self, sentence: str) -> None:
-        self.write(f"\n{sentence}\n")
+        self.write(f"\n# {sentence}")
 
     def write(self, line: str) -> None:
         sys.stdout.write(line + "\n")

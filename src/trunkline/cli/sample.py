@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 ORDERS = 240
-CLICKS = 60_000
+CLICKS = 150_000
 GOODS = ("apples", "bread", "coffee", "dates", "eggs", "flour", "grapes", "honey")
 PAGES = ("/", "/search", "/cart", "/checkout", *(f"/goods/{name}" for name in GOODS))
 

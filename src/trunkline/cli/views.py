@@ -107,10 +107,8 @@ def change_line(style: Style) -> Callable[[Change], Iterable[str]]:
 
 
 def sizes(change: Change) -> str:
-    old, new = change.old_size, change.new_size
-    if old is None or new is None:
-        return f"({human_size(new if old is None else old)})" if old != new else ""
-    return f"({human_size(old)} → {human_size(new)})"
+    known = [size for size in (change.old_size, change.new_size) if size is not None]
+    return f"({' → '.join(map(human_size, known))})"
 
 
 def stat_line(added: int, removed: int, modified: int) -> str:

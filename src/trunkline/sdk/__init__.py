@@ -6,15 +6,12 @@ the layers below; it decides nothing about versions itself.
 
 from trunkline.sdk.lake import Lake, init, migrate, open
 from trunkline.sdk.results import Diff, DiffStat, GetReport, Status
-from trunkline.sdk.writer import CommitWriter, LakeTransaction
 
 __all__ = [
-    "CommitWriter",
     "Diff",
     "DiffStat",
     "GetReport",
     "Lake",
-    "LakeTransaction",
     "Status",
     "init",
     "migrate",

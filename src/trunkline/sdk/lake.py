@@ -6,34 +6,33 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from trunkline import settings as configuration
 from trunkline.errors import AlreadyExists, NotFound, Usage
-from trunkline.ingest.urls import UrlPolicy
-from trunkline.lake import branches as refs_verbs
-from trunkline.lake import create, files, fsck, gc, history, opened
-from trunkline.lake import erase as erasing
-from trunkline.lake import merge as merging
+from trunkline.lake import create, files, history
 from trunkline.lake.core import Core, Options, repo_key, resolve, resolve_commit, resolve_set
 from trunkline.lake.create import Addresses, MigrationReport
 from trunkline.lake.differences import differences
-from trunkline.lake.erase import ErasureReport
-from trunkline.lake.fsck import FsckReport
-from trunkline.lake.gc import GcReport
 from trunkline.lake.history import CommitSet
-from trunkline.lake.merge import MergeReport, Resolver
-from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Branch, Commit, Project, Repo, RepoName, Tag
 from trunkline.model.files import Change, FileInfo
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
 from trunkline.sdk.display import fields, table
 from trunkline.sdk.results import Diff, GetReport, OpenCommit, Status
-from trunkline.sdk.transfer import Getter, Putter
-from trunkline.sdk.writer import CommitWriter, LakeTransaction, Progress
 from trunkline.settings import LAKE_FOLDER, Settings
 from trunkline.storage.catalog import refs, repos
+
+# Verbs that write, join or keep house are imported in the methods that need them: a command
+# that only looks at metadata starts in half the time without them.
+if TYPE_CHECKING:
+    from trunkline.ingest.urls import UrlPolicy
+    from trunkline.lake.erase import ErasureReport
+    from trunkline.lake.fsck import FsckReport
+    from trunkline.lake.gc import GcReport
+    from trunkline.lake.merge import MergeReport
+    from trunkline.sdk.writer import CommitWriter, LakeTransaction, Progress
 
 Location = str | os.PathLike[str]
 
@@ -115,7 +114,9 @@ class Lake:
             return next(p for p in repos.projects(session) if p.name == name)
 
     def delete_project(self, name: str) -> None:
-        refs_verbs.delete_project(self._core, name)
+        from trunkline.lake import branches
+
+        branches.delete_project(self._core, name)
 
     def repos(self, all_projects: bool = False) -> list[Repo]:
         with self._core.database.read() as session:
@@ -133,6 +134,8 @@ class Lake:
 
     def create_repo(self, name: str, description: str = "") -> Repo:
         """Make a repo with an empty branch `main`."""
+        from trunkline.lake.transaction import Transaction
+
         transaction = Transaction(self._core, self.author)
         with transaction:
             transaction.create_repo(self._repo(name), description)
@@ -140,7 +143,9 @@ class Lake:
 
     def delete_repo(self, name: str, force: bool = False) -> None:
         """Remove a repo and its history. Refused while others derive from it, unless forced."""
-        refs_verbs.delete_repo(self._core, self._repo(name), force)
+        from trunkline.lake import branches
+
+        branches.delete_repo(self._core, self._repo(name), force)
 
     # -- writing -----------------------------------------------------------------------------
 
@@ -159,6 +164,9 @@ class Lake:
         then `BranchMoved`. With `if_head` any move is refused. A second commit with the same
         `key` changes nothing and answers with the first.
         """
+        from trunkline.lake.transaction import Transaction
+        from trunkline.sdk.writer import CommitWriter
+
         transaction = Transaction(self._core, author or self.author)
         target = self._ref(ref, path=Need.FORBIDDEN)
         draft = transaction.draft(target, message, if_head=if_head, request=key)
@@ -166,6 +174,8 @@ class Lake:
 
     def transaction(self, message: str = "", *, author: str | None = None) -> LakeTransaction:
         """Commits in several repos that share one id and take effect together."""
+        from trunkline.sdk.writer import LakeTransaction
+
         return LakeTransaction(self._core, author or self.author, message, self.project)
 
     def put(
@@ -182,6 +192,8 @@ class Lake:
         progress: Progress | None = None,
     ) -> Commit:
         """Put files, folders, URLs or standard input ("-") into a branch, as one commit."""
+        from trunkline.sdk.transfer import Putter
+
         several = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
         target = self._ref(ref)
         typed = ref.partition(":")[2] or None
@@ -225,10 +237,14 @@ class Lake:
 
     def start_commit(self, ref: str, message: str = "") -> Commit:
         """Open a commit that gathers many calls until `finish_commit`."""
+        from trunkline.lake import opened
+
         target = self._ref(ref, path=Need.FORBIDDEN)
         return opened.start_commit(self._core, target, message, self.author)
 
     def finish_commit(self, ref: str, message: str | None = None) -> Commit:
+        from trunkline.lake import opened
+
         target = self._ref(ref, path=Need.FORBIDDEN)
         return opened.finish_commit(self._core, target, message, self.author)
 
@@ -278,6 +294,8 @@ class Lake:
         progress: Progress | None = None,
     ) -> GetReport:
         """Write a file, a folder or what a pattern matches to this computer."""
+        from trunkline.sdk.transfer import Getter
+
         parsed = self._ref(ref, pattern=True)
         with self._core.database.read() as session:
             found = resolve(session, parsed)
@@ -358,32 +376,42 @@ class Lake:
             return refs.branches(session, repo_key(session, self._repo(repo)))
 
     def create_branch(self, ref: str, from_: str | None = None) -> Branch:
+        from trunkline.lake import branches
+
         target = parse_branch(ref, project=self.project)
         source = self._revision_of(target, from_) if from_ else None
         with self._core.database.write() as session:
-            return refs_verbs.add_branch(session, target, source, self.author)
+            return branches.add_branch(session, target, source, self.author)
 
     def move_branch(self, ref: str, to: str, if_head: str | None = None) -> Branch:
+        from trunkline.lake import branches
+
         target = parse_branch(ref, project=self.project)
         source = self._revision_of(target, to)
-        return refs_verbs.move_branch(self._core, target, source, if_head, self.author)
+        return branches.move_branch(self._core, target, source, if_head, self.author)
 
     def delete_branch(self, ref: str, force: bool = False) -> None:
+        from trunkline.lake import branches
+
         target = parse_branch(ref, project=self.project)
-        refs_verbs.delete_branch(self._core, target, force, self.author)
+        branches.delete_branch(self._core, target, force, self.author)
 
     def tags(self, repo: str) -> list[Tag]:
         with self._core.database.read() as session:
             return refs.tags(session, repo_key(session, self._repo(repo)))
 
     def create_tag(self, ref: str, from_: str, message: str = "") -> Tag:
+        from trunkline.lake import branches
+
         target = parse_branch(ref, project=self.project, kind="tag")
         source = self._revision_of(target, from_)
-        return refs_verbs.create_tag(self._core, target, source, message, self.author)
+        return branches.create_tag(self._core, target, source, message, self.author)
 
     def delete_tag(self, ref: str) -> None:
+        from trunkline.lake import branches
+
         target = parse_branch(ref, project=self.project, kind="tag")
-        refs_verbs.delete_tag(self._core, target, self.author)
+        branches.delete_tag(self._core, target, self.author)
 
     # -- joining -----------------------------------------------------------------------------
 
@@ -401,11 +429,13 @@ class Lake:
 
         `strategy` decides every conflict, `choose` those whose path matches a glob.
         """
-        return merging.merge(
+        from trunkline.lake import merge
+
+        return merge.merge(
             self._core,
             self._ref(source, path=Need.FORBIDDEN),
             parse_branch(target, project=self.project, revision=Need.OPTIONAL),
-            Resolver(strategy, choose or {}),
+            merge.Resolver(strategy, choose or {}),
             message=message,
             author=self.author,
             dry_run=dry_run,
@@ -421,16 +451,18 @@ class Lake:
         message: str = "",
     ) -> Commit:
         """Undo one commit with a new one, on its own branch or another."""
+        from trunkline.lake import merge
+
         undone = self._ref(ref, path=Need.FORBIDDEN)
         if branch is None:
             target = Ref(undone.repo, self.commit_info(ref).branch)
         else:
             target = parse_branch(branch, project=self.project, revision=Need.OPTIONAL)
-        return merging.revert(
+        return merge.revert(
             self._core,
             undone,
             target,
-            Resolver(strategy, choose or {}),
+            merge.Resolver(strategy, choose or {}),
             message=message,
             author=self.author,
         )
@@ -445,11 +477,13 @@ class Lake:
         message: str = "",
     ) -> Commit:
         """Repeat on a branch what one commit did elsewhere."""
-        return merging.cherry_pick(
+        from trunkline.lake import merge
+
+        return merge.cherry_pick(
             self._core,
             self._ref(ref, path=Need.FORBIDDEN),
             parse_branch(target, project=self.project, revision=Need.OPTIONAL),
-            Resolver(strategy, choose or {}),
+            merge.Resolver(strategy, choose or {}),
             message=message,
             author=self.author,
         )
@@ -458,19 +492,27 @@ class Lake:
 
     def forget(self, ref: str) -> Commit:
         """Throw away an old commit's data; keep its record and lineage."""
-        return erasing.forget(self._core, self._ref(ref, path=Need.FORBIDDEN))
+        from trunkline.lake import erase
+
+        return erase.forget(self._core, self._ref(ref, path=Need.FORBIDDEN))
 
     def erase(self, ref: str, reason: str = "") -> ErasureReport:
         """Destroy a path's bytes in every commit of a repo, and say who held them."""
-        return erasing.erase(self._core, self._ref(ref, path=Need.REQUIRED), reason, self.author)
+        from trunkline.lake import erase
+
+        return erase.erase(self._core, self._ref(ref, path=Need.REQUIRED), reason, self.author)
 
     def gc(self, dry_run: bool = False, grace: float | None = None) -> GcReport:
         """Remove what nothing needs. Safe while others work. `grace` is in seconds."""
+        from trunkline.lake import gc
+
         seconds = self._core.options.gc_grace_seconds if grace is None else grace
         return gc.collect(self._core, seconds, dry_run)
 
     def fsck(self, deep: bool = False) -> FsckReport:
         """Check every promise the lake makes; `deep` hashes every byte."""
+        from trunkline.lake import fsck
+
         return fsck.check(self._core, deep)
 
     def status(self) -> Status:
@@ -513,6 +555,9 @@ class Lake:
         self, target: Ref, message: str, if_head: str | None, key: str | None
     ) -> CommitWriter:
         """A one-call commit: it goes on top of whatever the head is when it is ready."""
+        from trunkline.lake.transaction import Transaction
+        from trunkline.sdk.writer import CommitWriter
+
         transaction = Transaction(self._core, self.author)
         draft = transaction.draft(
             Ref(target.repo, target.ref), message, if_head=if_head, request=key, follow=True
@@ -520,6 +565,8 @@ class Lake:
         return CommitWriter(transaction, draft, self.project, owned=True)
 
     def _url_policy(self) -> UrlPolicy:
+        from trunkline.ingest.urls import UrlPolicy
+
         found = self._settings
         return UrlPolicy(
             allow_private=found.flag("url.allow_private"),
