@@ -59,7 +59,9 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 def test_every_error_has_a_code_of_its_own():
-    def below(error: type) -> Iterator[type]:
+    def below(
+        error: type[errors.TrunklineError],
+    ) -> Iterator[type[errors.TrunklineError]]:
         for child in error.__subclasses__():
             yield child
             yield from below(child)

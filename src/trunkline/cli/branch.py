@@ -30,7 +30,7 @@ def create(
         ),
     ] = None,
 ) -> None:
-    """Make a branch, empty or at a commit. No data is copied."""
+    """Make a branch where main is, or at a commit. No data is copied."""
     run = session.of(ctx)
     with run.open() as lake:
         made = lake.create_branch(branch, from_)

@@ -23,6 +23,7 @@ from trunkline.errors import Failed, Usage
 
 app = App()
 
+OVERRIDES = ("TRUNKLINE_LAKE", "TRUNKLINE_PROJECT", "TRUNKLINE_JSON", "TRUNKLINE_QUIET")
 DAY_1, DAY_2 = "day=2026-01-01", "day=2026-01-02"
 
 
@@ -35,11 +36,12 @@ def demo(
 ) -> None:
     """Show the lake at work: commit, branch, diff, merge, revert, travel in time."""
     run = session.of(ctx)
+    output = run.output  # made before stdout is taken away
     place = _empty_folder(folder)
     silent = run.settings.flag("json") or run.settings.flag("quiet")
     with _standing_in(place), _silence() if silent else contextlib.nullcontext():
-        Tour(place, run.output.style).give()
-    run.output.done({"lake": str(place)}, "")
+        Tour(place, output.style).give()
+    output.done({"lake": str(place)}, "")
 
 
 def _empty_folder(named: str | None) -> Path:
@@ -55,7 +57,7 @@ def _empty_folder(named: str | None) -> Path:
 @contextlib.contextmanager
 def _standing_in(place: Path) -> Iterator[None]:
     """In the folder, with no other lake in sight, so that commands read as they are typed."""
-    named = {n: os.environ.pop(n) for n in ("TRUNKLINE_LAKE", "TRUNKLINE_JSON") if n in os.environ}
+    named = {name: os.environ.pop(name) for name in OVERRIDES if name in os.environ}
     try:
         with contextlib.chdir(place):
             yield

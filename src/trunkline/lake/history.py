@@ -39,13 +39,16 @@ class CommitSet:
 
 
 def first_parents(core: Core, ref: Ref, limit: int | None) -> list[Commit]:
-    """A branch's own commits, newest first."""
+    """A branch's own commits, newest first; before them one that is not finished."""
     with core.database.read() as session:
         found = resolve(session, ref)
+        branch = refs.branch(session, found.repo, ref.ref)
+        opened = commits.find(session, found.repo, branch.open) if branch and branch.open else None
+        first = [opened] if opened else []
         if found.commit is None:
-            return []
-        limit = found.commit.depth if limit is None else limit
-        return commits.chain(session, found.repo, found.commit.id, limit) if limit > 0 else []
+            return first[:limit]
+        most = found.commit.depth if limit is None else limit
+        return [*first, *commits.chain(session, found.repo, found.commit.id, most)][:limit]
 
 
 def log(core: Core, ref: Ref, limit: int | None, path: str | None) -> Iterator[Commit]:

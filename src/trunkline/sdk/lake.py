@@ -15,7 +15,7 @@ from trunkline.lake.core import Core, Options, repo_key, resolve, resolve_commit
 from trunkline.lake.create import Addresses, MigrationReport
 from trunkline.lake.differences import differences
 from trunkline.lake.history import CommitSet
-from trunkline.model.commits import Branch, Commit, Project, Repo, RepoName, Tag
+from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Project, Repo, RepoName, Tag
 from trunkline.model.files import Change, FileInfo
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
@@ -345,7 +345,7 @@ class Lake:
         return history.log(self._core, parsed, limit, wanted)
 
     def commits(self, ref: str, *, limit: int | None = None) -> list[Commit]:
-        """A branch's own commits, along first parents, newest first."""
+        """A branch's own commits, along first parents, newest first, an unfinished one too."""
         return history.first_parents(self._core, self._ref(ref, path=Need.FORBIDDEN), limit)
 
     def history(self, repo: str, *, limit: int | None = None) -> list[Commit]:
@@ -376,10 +376,11 @@ class Lake:
             return refs.branches(session, repo_key(session, self._repo(repo)))
 
     def create_branch(self, ref: str, from_: str | None = None) -> Branch:
+        """A new branch at a commit, by default where `main` is. No data is copied."""
         from trunkline.lake import branches
 
         target = parse_branch(ref, project=self.project)
-        source = self._revision_of(target, from_) if from_ else None
+        source = self._revision_of(target, from_ or DEFAULT_BRANCH)
         with self._core.database.write() as session:
             return branches.add_branch(session, target, source, self.author)
 
@@ -581,7 +582,7 @@ def store_options(found: Settings) -> dict[str, str]:
     options = {
         "endpoint": found.text("s3.endpoint"),
         "region": found.text("s3.region"),
-        "path_style": "true" if found.flag("s3.path_style") else "",
+        "virtual_hosted_style_request": "false" if found.flag("s3.path_style") else "",
         "allow_http": "true" if found.flag("s3.allow_http") else "",
     }
     return {name: value for name, value in options.items() if value}

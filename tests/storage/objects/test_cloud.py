@@ -138,7 +138,8 @@ def test_credentials_from_a_profile(tmp_path: Path):
     assert profile_options(work) == keys | {"region": "eu-west-1", "endpoint": "http://x"}
     named = work | {"AWS_ACCESS_KEY_ID": "E", "AWS_REGION": "us-east-2"}
     assert profile_options(named) == {"endpoint": "http://x"}
-    assert profile_options({"AWS_SHARED_CREDENTIALS_FILE": "/nowhere"} | {"HOME": "/"}) == {}
+    nowhere = dict.fromkeys(env, str(tmp_path / "nowhere"))
+    assert profile_options(nowhere) == {}
 
 
 def test_the_environment_gives_what_options_leave_open(

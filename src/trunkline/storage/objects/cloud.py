@@ -48,7 +48,8 @@ T = TypeVar("T")
 
 def open_cloud(url: str, options: Mapping[str, str]) -> CloudStore:
     """Open a bucket. `memory://NAME` is the same store every time in one process."""
-    if url.startswith("memory://"):
+    url = url.rstrip("/")
+    if url.startswith("memory:"):
         with _memories_lock:
             return CloudStore(_memories.setdefault(url, MemoryStore()), url, None)
     if "@" in url:
@@ -93,7 +94,7 @@ class CloudStore:
 
     def __init__(self, bucket: Bucket, url: str, options: Mapping[str, str] | None) -> None:
         self._bucket = bucket
-        self._url = url.rstrip("/")
+        self._url = url
         self._options = options
 
     @property
