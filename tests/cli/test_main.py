@@ -1,6 +1,9 @@
 """Ways out: exit codes, the two shapes of an error, interrupts, closed pipes, bugs."""
 
 import json
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -128,3 +131,44 @@ class TestSharedOptions:
         cli.ok("project", "create", "shop")
         cli.ok("--project", "shop", "repo", "create", "orders")
         assert cli.json("repo", "list", "--project", "shop")[0]["project"] == "shop"
+
+
+class TestStreams:
+    def test_an_interrupted_put_leaves_nothing(self, cli, lake):
+        before = cli.json("log", "orders")
+        command = [sys.executable, "-m", "trunkline", "put", "orders@main:/x", "-"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+            assert running.stdin
+            assert running.stderr
+            running.stdin.write(bytes(4 << 20))
+            running.stdin.flush()  # returns when nearly all of it has been read
+            running.send_signal(signal.SIGINT)
+            assert running.wait(20) == 130
+            assert running.stderr.read() == b"interrupted\n"
+        assert cli.json("log", "orders") == before
+        cli.ok("gc", "--grace", "0s")
+        assert cli.json("fsck", "--deep")["unused_objects"] == 0
+
+    def test_a_closed_stdout(self, lake):
+        done = subprocess.run(
+            f"{sys.executable} -m trunkline ls orders@main >&-",
+            shell=True,
+            capture_output=True,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    def test_a_full_stdout(self, lake):
+        done = subprocess.run(
+            f"{sys.executable} -m trunkline ls orders@main >/dev/full",
+            shell=True,
+            capture_output=True,
+        )
+        assert done.returncode == 7
+        assert done.stderr.startswith(b"error: The disk is full.")
+        assert b"ignored" not in done.stderr
+
+    def test_an_alphabet_that_lacks_our_letters(self, cli, lake):
+        cli.ok("put", "orders@main:/日.csv", "in/a.csv")
+        result = process("ls", "orders@main", PYTHONIOENCODING="ascii")
+        assert (result.code, result.err) == (0, "")
+        assert "/\\u65e5.csv" in result.out

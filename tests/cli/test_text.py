@@ -9,7 +9,7 @@ import pytest
 
 from trunkline.cli.files import byte_range
 from trunkline.cli.output import Column, JsonOutput, Style, TextOutput
-from trunkline.cli.text import aligned, count, fields, human_size, printable
+from trunkline.cli.text import aligned, count, duration, fields, human_size, printable
 from trunkline.errors import Usage
 
 
@@ -110,3 +110,10 @@ class TestText:
     def test_colour_is_marked_only_when_on(self):
         assert Style(on=False)("+", "x") == "x"
         assert Style(on=True)("+", "x") == "\x1b[32mx\x1b[0m"
+
+
+@pytest.mark.parametrize(
+    "seconds, text", [(86400, "1d"), (5400, "90m"), (90, "90s"), (0.5, "0.5s"), (0, "0s")]
+)
+def test_duration(seconds, text):
+    assert duration(seconds) == text

@@ -34,7 +34,7 @@ def demo(
         str | None, typer.Argument(metavar="[FOLDER]", help="Where; else a temporary one.")
     ] = None,
 ) -> None:
-    """Show the lake at work: commit, branch, diff, merge, revert, travel in time."""
+    """Show the lake at work. It takes a few seconds."""
     run = session.of(ctx)
     output = run.output  # made before stdout is taken away
     place = _empty_folder(folder)

@@ -13,7 +13,7 @@ app = App()
 
 @app.command()
 def doctor(ctx: typer.Context) -> None:
-    """Look at Python, packages, Java, Spark, disk, settings, catalog and store."""
+    """Say what is fine here, what is not, and how to mend it."""
     run = session.of(ctx)
     style = run.output.style
     found = list(checks.run_all(run))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import sys
@@ -20,6 +21,7 @@ INTERRUPTED = 130
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = list(sys.argv[1:] if args is None else args)
+    _settle_streams()
     as_json = _wants_json(arguments)
     try:
         code = _run(arguments)
@@ -41,6 +43,16 @@ def main(args: Sequence[str] | None = None) -> int:
     if code == PIPE_CLOSED:
         _abandon_stdout()
     return code
+
+
+def _settle_streams() -> None:
+    """A stream that was closed swallows what is written; what it cannot spell is escaped."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _run(arguments: list[str]) -> int:
@@ -92,6 +104,8 @@ def _report_os_error(error: OSError, as_json: bool) -> int:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         full = DiskFull("The disk is full.", hint="Make room and try again; nothing was changed.")
         return _report(full, as_json)
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
     where = f"{error.filename}: " if error.filename else ""
     return _report(TrunklineError(f"{where}{error.strerror or error}."), as_json)
 

@@ -31,7 +31,7 @@ def init(
         typer.Option("--store", metavar="URL", help="s3://bucket/prefix; else the folder."),
     ] = None,
 ) -> None:
-    """Make a lake: a .trunkline folder that is found from anywhere below it."""
+    """Make a lake. It is found from every folder below it."""
     from trunkline import sdk
 
     run = session.of(ctx)
@@ -41,7 +41,7 @@ def init(
 
 @app.command()
 def migrate(ctx: typer.Context) -> None:
-    """Bring a lake made by an older Trunkline to this one's format."""
+    """Bring an older lake to the format of this version."""
     from trunkline import sdk
 
     run = session.of(ctx)
@@ -101,7 +101,7 @@ def fsck(
 
 @app.command()
 def forget(ctx: typer.Context, commit: CommitRef) -> None:
-    """Throw away the bytes of an old commit and keep its record and lineage."""
+    """Throw away an old commit's bytes. Its record and lineage stay."""
     run = session.of(ctx)
     with run.open() as lake:
         lake.forget(commit)

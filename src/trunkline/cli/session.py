@@ -52,8 +52,17 @@ class Session:
         from trunkline import sdk
 
         folder = self.lake_folder()
+        self._start_logging()
         project, author = self.settings.text("project"), self.settings.text("author")
         return sdk.open(folder, project, author=author)
+
+    def _start_logging(self) -> None:
+        """Warnings reach stderr by themselves; only who wants another level pays for more."""
+        level = self.settings["log.level"]
+        if level.source is not settings.Source.DEFAULT:
+            import logging
+
+            logging.basicConfig(level=str(level.value).upper(), stream=sys.stderr)
 
     def _color(self) -> bool:
         choice = self.settings.text("color")

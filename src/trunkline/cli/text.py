@@ -27,6 +27,14 @@ def human_size(size: float) -> str:
     return f"{size / 1024:.1f} PiB"
 
 
+def duration(seconds: float) -> str:
+    """`1d`, `90s`, `0.5s`: in the largest unit that says it exactly."""
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds and seconds % length == 0:
+            return f"{seconds / length:g}{unit}"
+    return f"{seconds:g}s"
+
+
 def local_time(micros: int) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(micros / 1_000_000))
 

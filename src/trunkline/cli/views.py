@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from trunkline.cli.output import Column, Style
-from trunkline.cli.text import aligned, count, fields, human_size, local_time, printable
+from trunkline.cli.text import aligned, count, duration, fields, human_size, local_time, printable
+from trunkline.settings import Kind, Scalar, Value, setting
 
 if TYPE_CHECKING:
     from trunkline.model.commits import Branch, Commit, Repo, Tag
     from trunkline.model.files import Change, FileInfo
-    from trunkline.settings import Scalar, Value
 
 SHORT = 12
 MARKS = {"added": "+", "removed": "-", "modified": "~"}
@@ -72,15 +72,17 @@ SETTINGS = (
 
 
 def setting_text(value: Value) -> str:
-    return scalar_text(value.value)
+    return scalar_text(value.value, setting(value.name).kind)
 
 
-def scalar_text(value: Scalar) -> str:
+def scalar_text(value: Scalar, kind: Kind) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if kind is Kind.SIZE:
+        return human_size(float(value))
+    return duration(float(value)) if kind is Kind.DURATION else str(value)
 
 
 def file_line(long: bool, exact: bool) -> Callable[[FileInfo], Iterable[str]]:

@@ -15,8 +15,7 @@ from trunkline.model.entries import Entry
 from trunkline.model.ids import id_millis
 from trunkline.model.refs import Ref
 from trunkline.storage.catalog import Session, commits, erasures, events, refs, repos
-
-Place = tuple[str, int | None]
+from trunkline.storage.catalog.erasures import Place, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
     for row in roots:
         lines = lines_below(core.manifests.read(row["root"], row["root_hash"]), path)
         entries = [Entry.decode(line) for line in lines]
-        held.update(((entry.key, entry.offset), entry) for entry in entries)
+        held.update((place_of(entry), entry) for entry in entries)
         if entries:
             holders.append(row["id"])
     if not held:
@@ -102,15 +101,13 @@ def finish_erasures(core: Core) -> None:
     """Destroy the bytes of every recorded erasure. Can be repeated, and is after a crash."""
     with core.database.read() as session:
         pending = erasures.pending(session)
-    by_key: dict[str, list[Place]] = defaultdict(list)
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for row in pending:
-        by_key[row["key"]].append((row["key"], row["start"]))
-        if row["start"] is not None:
-            spans[row["key"]].append((row["start"], row["size"]))
-    for key in by_key:
-        if key in spans:
-            _blank(core, key, spans[key])
+        packed = row["start"] is not None
+        spans[row["key"]] += [(row["start"], row["size"])] if packed else []
+    for key, parts in spans.items():
+        if parts:
+            _blank(core, key, parts)
         else:
             core.objects.delete([key])
         with core.database.write() as session:
@@ -152,7 +149,7 @@ def _other_places(core: Core, name: RepoName, path: str, held: set[Place]) -> tu
     """Where else in the lake the same bytes are listed: copies by reference lose them too."""
     with core.database.read() as session:
         roots = commits.every_root(session)
-    keys = {key.encode() for key, _ in held}
+    keys = {key.encode() for key, _, _ in held}
     folder = path.rstrip("/") + "/"
     places: set[str] = set()
     seen: set[str] = set()
@@ -164,7 +161,7 @@ def _other_places(core: Core, name: RepoName, path: str, held: set[Place]) -> tu
                     continue
                 entry = Entry.decode(line)
                 own = owner == name and (entry.path == path or entry.path.startswith(folder))
-                if not own and (entry.key, entry.offset) in held:
+                if not own and place_of(entry) in held:
                     places.add(f"{owner}:{entry.path}")
     return tuple(sorted(places))
 

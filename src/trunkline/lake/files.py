@@ -125,7 +125,7 @@ def read(core: Core, entry: Entry, start: int = 0, length: int | None = None) ->
 def explain_erasure(core: Core, entry: Entry) -> None:
     """Bytes that are not what they should be may have been erased on purpose."""
     with core.database.read() as session:
-        found = erasures.find(session, entry.key, entry.offset)
+        found = erasures.find(session, entry)
     if found is not None:
         reason = f": {found['reason']}" if found["reason"] else ""
         day = to_rfc3339(found["at"])[:10]

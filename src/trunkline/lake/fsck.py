@@ -67,7 +67,7 @@ def check(core: Core, deep: bool) -> FsckReport:
         roots = commits.every_root(session)
         staged = commits.every_staged(session)
         rows = {(c["repo"], c["id"]): c for c in session.all("SELECT * FROM commits")}
-        erased = erasures.every_key(session)
+        erased = erasures.places(session)
     sizes = {
         info.key: info.size
         for prefix in (DATA, PACKS, MANIFESTS)
@@ -125,14 +125,14 @@ class _Trees:
         core: Core,
         report: FsckReport,
         sizes: dict[str, int],
-        erased: set[tuple[str, int | None]],
+        erased: set[erasures.Place],
     ) -> None:
         self._core = core
         self._report = report
         self._sizes = sizes
         self._erased = erased
         self._ranges: set[str] = set()
-        self._files: set[tuple[str, int | None]] = set()
+        self._files: set[erasures.Place] = set()
         self.used: set[str] = set()
 
     def check(self, root: Row, commit: Row) -> None:
@@ -160,8 +160,8 @@ class _Trees:
         self.used.add(key)
         try:
             changes = read_staged(self._core, key)
-        except (TrunklineError, FileNotFoundError):
-            self._problem("staged", key, "the changes of an open commit cannot be read")
+        except TrunklineError as error:
+            self._problem("staged", key, error.message)
             return
         for line in changes.puts.values():
             self._check_file("open commit", line)
@@ -186,7 +186,7 @@ class _Trees:
 
     def _check_file(self, where: str, line: bytes) -> None:
         entry = Entry.decode(line)
-        place = (entry.key, entry.offset)
+        place = erasures.place_of(entry)
         self.used.add(entry.key)
         if place in self._files:
             return

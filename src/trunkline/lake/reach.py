@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import zstandard
 
+from trunkline.errors import CorruptObject
 from trunkline.lake.changes import Changes
 from trunkline.lake.core import Core
 from trunkline.lake.history import reachable
@@ -102,8 +103,13 @@ def new_ranges(tree: Tree, seen: set[str]) -> Iterator[Lines]:
 
 def read_staged(core: Core, key: str) -> Changes:
     """One list of changes made to an open commit."""
-    raw = zstandard.ZstdDecompressor().decompressobj().decompress(core.objects.get(key))
-    return Changes.decode(raw)
+    try:
+        return Changes.decode(zstandard.ZstdDecompressor().decompress(core.objects.get(key)))
+    except (FileNotFoundError, zstandard.ZstdError):
+        raise CorruptObject(
+            f"the list of changes {key} of an open commit is missing or damaged",
+            hint="drop the open commit and put its files again",
+        ) from None
 
 
 def _staged_lines(core: Core, keys: list[str]) -> Iterator[Lines]:

@@ -154,7 +154,7 @@ class Transaction:
                 head = branch.head if branch else None
                 if head and not follow:
                     draft.base = commits.find(session, repo_key(session, target.repo), head)
-                if if_head is not None:
+                if if_head is not None and not _known_request(session, draft):
                     expect_head(session, target, branch, if_head)
                 if branch and origin is not Origin.USER:
                     refuse_open(branch)
@@ -191,7 +191,16 @@ class Transaction:
         """Make it all durable and visible; the commits, in the order of their drafts."""
         self.intake.close()
         for attempt in range(ATTEMPTS):
-            plans = self._plan()
+            try:
+                plans = self._plan()
+            except BranchMoved:
+                # Perhaps by this very request, made once before or twice at the same time.
+                with self.core.database.read() as session:
+                    again = self._made_before(session)
+                if again is None:
+                    raise
+                self.lease.give_back()
+                return self._settle(again)
             crashpoint("commit.after_manifests")
             if any(draft.origin is Origin.MERGE for draft in self.drafts):
                 crashpoint("merge.before_transaction")
@@ -209,13 +218,16 @@ class Transaction:
                     raise
             crashpoint("commit.after_transaction")
             self.lease.forget()
-            for draft, commit in zip(self.drafts, done, strict=True):
-                draft.result = commit
-            return done
+            return self._settle(done)
         raise BranchMoved(
             f"{self.drafts[0].target} kept moving: {ATTEMPTS} attempts lost the race",
             hint="nothing was changed; try again",
         )
+
+    def _settle(self, done: list[Commit]) -> list[Commit]:
+        for draft, commit in zip(self.drafts, done, strict=True):
+            draft.result = commit
+        return done
 
     # -- working the drafts out ------------------------------------------------------------
 
@@ -243,7 +255,8 @@ class Transaction:
         import zstandard
 
         key = self.keys.manifest()
-        self.core.objects.put(key, zstandard.ZstdCompressor().compress(draft.changes.encode()))
+        compressor = zstandard.ZstdCompressor(write_checksum=True)
+        self.core.objects.put(key, compressor.compress(draft.changes.encode()))
         return _Plan(draft, branch.head, branch.open, staged=key)
 
     def _plan_tree(self, draft: Draft, head: Commit | None, branch: Branch | None) -> _Plan:
@@ -368,16 +381,16 @@ class Transaction:
 
     def _made_before(self, session: Session) -> list[Commit] | None:
         """The commits that an earlier call with the same idempotency keys made, if it did."""
-        if not self.drafts or any(draft.request is None for draft in self.drafts):
+        found = [_known_request(session, draft) for draft in self.drafts]
+        made = [commit for commit in found if commit is not None]
+        if not made:
             return None
-        found = []
-        for draft in self.drafts:
-            repo = repos.key_of(session, draft.target.repo)
-            made = commits.find_request(session, repo, draft.request or "") if repo else None
-            if made is None:
-                return None
-            found.append(made)
-        return found
+        if len(made) < len(found):
+            raise Conflict(
+                f"the key of {made[0].repo} belongs to {made[0].short_id}, made by another request",
+                hint="nothing was changed; use a new key for each request",
+            )
+        return made
 
     def _look(self) -> list[Commit] | None:
         """After an unknown outcome: did it happen? Only a database that answers can tell."""
@@ -403,6 +416,12 @@ class Transaction:
             pack_size=options.pack_size,
             workers=options.workers,
         )
+
+
+def _known_request(session: Session, draft: Draft) -> Commit | None:
+    """The commit that an earlier call with the draft's idempotency key made."""
+    repo = repos.key_of(session, draft.target.repo) if draft.request else None
+    return None if repo is None else commits.find_request(session, repo, draft.request or "")
 
 
 def writable_branch(session: Session, target: Ref) -> Branch | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from trunkline.model.display import fields
 from trunkline.model.time import to_rfc3339
 
 DEFAULT_PROJECT = "default"
@@ -81,6 +82,9 @@ class Repo:
             "created": to_rfc3339(self.created),
         }
 
+    def _repr_html_(self) -> str:
+        return fields(f"Repo {self.name}", self.to_dict())
+
 
 @dataclass(frozen=True, slots=True)
 class Commit:
@@ -135,6 +139,9 @@ class Commit:
             "error": self.error,
             "forgotten": to_rfc3339(self.forgotten) if self.forgotten is not None else None,
         }
+
+    def _repr_html_(self) -> str:
+        return fields(f"Commit {self.short_id} of {self.repo}", self.to_dict())
 
 
 @dataclass(frozen=True, slots=True)

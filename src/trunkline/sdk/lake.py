@@ -19,7 +19,7 @@ from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Project, Rep
 from trunkline.model.files import Change, FileInfo
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
-from trunkline.sdk.display import fields, table
+from trunkline.model.display import fields, table
 from trunkline.sdk.results import Diff, GetReport, OpenCommit, Status
 from trunkline.settings import LAKE_FOLDER, Settings
 from trunkline.storage.catalog import refs, repos

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from trunkline.model.files import Change, ChangeKind
-from trunkline.sdk.display import table
+from trunkline.model.display import table
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,11 +188,11 @@ class Getter:
 
     def _without_erased(self, lines: list[bytes], single: bool) -> tuple[list[bytes], int]:
         with self._core.database.read() as session:
-            gone = erasures.every_key(session)
+            gone = erasures.places(session)
         if not gone:
             return lines, 0
         entries = [(line, Entry.decode(line)) for line in lines]
-        kept = [line for line, entry in entries if (entry.key, entry.offset) not in gone]
+        kept = [line for line, entry in entries if erasures.place_of(entry) not in gone]
         if single and not kept:
             files.explain_erasure(self._core, entries[0][1])
         return kept, len(lines) - len(kept)

@@ -157,14 +157,17 @@ def at_depth(session: Session, repo: int, commit_id: str, depth: int) -> str | N
 
 def chain(session: Session, repo: int, head: str, limit: int) -> list[Commit]:
     """Up to `limit` commits from `head` along first parents, newest first."""
+    # SQLite keeps the order of a CROSS JOIN; left to choose, it reads every commit of the repo.
     rows = session.all(
-        f"""WITH RECURSIVE chain(id, parent, n) AS (
+        """WITH RECURSIVE chain(id, parent, n) AS (
                 SELECT id, parent, 1 FROM commits WHERE repo = :repo AND id = :head
                 UNION ALL
                 SELECT c.id, c.parent, chain.n + 1 FROM commits c
                 JOIN chain ON c.repo = :repo AND c.id = chain.parent
                 WHERE chain.n < :limit)
-            {_SELECT} JOIN chain ON c.id = chain.id WHERE c.repo = :repo ORDER BY chain.n""",
+            SELECT c.*, r.project AS project, r.name AS repo_name
+            FROM chain CROSS JOIN commits c JOIN repos r ON r.key = c.repo
+            WHERE c.repo = :repo AND c.id = chain.id ORDER BY chain.n""",
         {"repo": repo, "head": head, "limit": limit},
     )
     return [_commit(row) for row in rows]
@@ -229,14 +232,15 @@ def reparent(session: Session, repo: int, old: str, new: str | None) -> None:
             {"repo": repo, "id": child},
         )
         assert row is not None
-        merged = [new if m == old else m for m in row["merged"].split()]
+        parent = new if row["parent"] == old else row["parent"]
+        merged = dict.fromkeys(new if m == old else m for m in row["merged"].split())
         session.execute(
             "UPDATE commits SET parent = :parent, merged = :merged WHERE repo = :repo AND id = :id",
             {
                 "repo": repo,
                 "id": child,
-                "parent": new if row["parent"] == old else row["parent"],
-                "merged": " ".join(m for m in merged if m),
+                "parent": parent,
+                "merged": " ".join(m for m in merged if m and m != parent),
             },
         )
     _replace_below(session, repo, stack)

@@ -7,6 +7,13 @@ from collections.abc import Iterable
 from trunkline.model.entries import Entry
 from trunkline.storage.catalog.database import Row, Session
 
+# Which bytes: object, offset and size. An empty file shares its offset with the next one.
+Place = tuple[str, int | None, int]
+
+
+def place_of(entry: Entry) -> Place:
+    return entry.key, entry.offset, entry.size
+
 
 def record(session: Session, repo: int, entries: Iterable[Entry], author: str, reason: str) -> None:
     """Note the intent before any byte goes, so that a crash half-way can be taken up again."""
@@ -37,13 +44,20 @@ def complete(session: Session, key: str) -> None:
     session.execute("UPDATE erasures SET done = 1 WHERE key = :key", {"key": key})
 
 
-def find(session: Session, key: str, start: int | None) -> Row | None:
-    """The erasure that covers the file at this place, if there was one."""
+def find(session: Session, entry: Entry) -> Row | None:
+    """The erasure of the bytes that this file had, if there was one."""
     return session.one(
-        "SELECT * FROM erasures WHERE key = :key AND coalesce(start, -1) = :start",
-        {"key": key, "start": -1 if start is None else start},
+        """SELECT * FROM erasures
+           WHERE key = :key AND coalesce(start, -1) = :start AND size = :size""",
+        {
+            "key": entry.key,
+            "start": -1 if entry.offset is None else entry.offset,
+            "size": entry.size,
+        },
     )
 
 
-def every_key(session: Session) -> set[tuple[str, int | None]]:
-    return {(row["key"], row["start"]) for row in session.all("SELECT key, start FROM erasures")}
+def places(session: Session) -> set[Place]:
+    """Where bytes were destroyed."""
+    rows = session.all("SELECT key, start, size FROM erasures")
+    return {(row["key"], row["start"], row["size"]) for row in rows}

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from trunkline.errors import NotFound, WrongFormat
 from trunkline.storage.catalog.database import Database
-from trunkline.storage.catalog.sqlite import SqliteDatabase
+from trunkline.storage.catalog.sqlite import SqliteDatabase, translate
 from trunkline.storage.crashpoints import crashpoint
 
-# Raised by one with each migration. Written into `meta` by the migrations themselves.
+# Raised by one with each migration.
 FORMAT = 1
 
 
@@ -74,21 +74,39 @@ def migrate(url: str, base: Path) -> None:
 
 
 def _upgrade(url: str, base: Path) -> None:
+    from trunkline.storage.catalog.server import driver_errors, server_errors
+
+    if is_file_url(url):
+        with driver_errors(lambda error: translate(error, sqlite_path(url, base))):
+            _run_migrations(url, base)
+    else:
+        with server_errors(url):
+            _run_migrations(url, base)
+
+
+def _run_migrations(url: str, base: Path) -> None:
     from alembic import command
     from alembic.config import Config
-    from sqlalchemy import create_engine
+    from sqlalchemy import create_engine, event, text
 
     if is_file_url(url):
         engine = create_engine(f"sqlite:///{sqlite_path(url, base).absolute()}")
+        # Left alone, the driver begins no transaction before DDL: half a migration could stay.
+        event.listen(engine, "connect", lambda raw, _: setattr(raw, "isolation_level", None))
+        event.listen(engine, "begin", lambda begun: begun.exec_driver_sql("BEGIN IMMEDIATE"))
     else:
-        from trunkline.storage.catalog.server import driver_url
+        from trunkline.storage.catalog.server import engine_for
 
-        engine = create_engine(driver_url(url))
+        engine = engine_for(url)
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     try:
         with engine.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+            connection.execute(
+                text("UPDATE meta SET value = :format WHERE name = 'format'"),
+                {"format": str(FORMAT)},
+            )
     finally:
         engine.dispose()

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import create_engine, event, make_url, text
-from sqlalchemy.engine import Connection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
-from trunkline.errors import CommitUnknown, DiskFull, ReadOnly, TrunklineError, Unavailable
+from trunkline.errors import (
+    CommitUnknown,
+    DiskFull,
+    ReadOnly,
+    TrunklineError,
+    Unavailable,
+    Usage,
+    WrongFormat,
+)
 from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Session
 
 WAIT_SECONDS = 60
@@ -18,10 +27,17 @@ WAIT_SECONDS = 60
 WRITER_LOCK = 0x7472756E6B
 
 
-def driver_url(url: str) -> str:
-    """The URL with the driver we ship, so that users need not name it."""
+def engine_for(url: str, **options: Any) -> Engine:
+    """An engine with the driver we ship, so that users need not name it. Connects to nothing."""
     scheme, _, rest = url.partition("://")
-    return f"postgresql+psycopg://{rest}" if scheme in ("postgresql", "postgres") else url
+    driven = f"postgresql+psycopg://{rest}" if scheme in ("postgresql", "postgres") else url
+    try:
+        return create_engine(driven, **options)
+    except (ArgumentError, ValueError, ImportError) as error:
+        raise Usage(
+            f"{_shown(url)} is not the address of a database",
+            hint="postgresql://user@host/database",
+        ) from error
 
 
 class ServerSession:
@@ -48,9 +64,9 @@ class ServerDatabase:
     """A catalog on a database server, over a small pool of connections."""
 
     def __init__(self, url: str) -> None:
-        self.url = make_url(url).render_as_string(hide_password=True)
-        self._engine = create_engine(
-            driver_url(url), pool_pre_ping=True, pool_size=4, connect_args={"connect_timeout": 10}
+        self.url = _shown(url)
+        self._engine = engine_for(
+            url, pool_pre_ping=True, pool_size=4, connect_args={"connect_timeout": 10}
         )
 
         @event.listens_for(self._engine, "connect")
@@ -62,14 +78,14 @@ class ServerDatabase:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        with self._translated(), self._engine.connect() as connection:
+        with server_errors(self.url), self._engine.connect() as connection:
             connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
                 yield ServerSession(connection)
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Session]:
-        with self._translated(), self._engine.connect() as connection:
+        with server_errors(self.url), self._engine.connect() as connection:
             begun = connection.begin()
             try:
                 if not durable:
@@ -93,27 +109,41 @@ class ServerDatabase:
     def close(self) -> None:
         self._engine.dispose()
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except DBAPIError as error:
-            raise self._translate(error) from error
 
-    def _translate(self, error: DBAPIError) -> TrunklineError:
-        state = getattr(error.orig, "sqlstate", None) or ""
-        reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else state
-        if state == "53100":
-            return DiskFull(f"the database server {self.url} has no space left")
-        if state == "25006":
-            return ReadOnly(f"the database {self.url} only allows reading")
-        if state == "55P03":
-            return Unavailable(
-                f"another writer has held {self.url} for {WAIT_SECONDS} s", hint="try again"
-            )
-        if isinstance(error, OperationalError) or error.connection_invalidated:
-            return Unavailable(
-                f"the database {self.url} does not answer: {reason}",
-                hint="is it running?",
-            )
-        raise error
+@contextmanager
+def server_errors(url: str) -> Iterator[None]:
+    """Say in our words what the database or its driver has to say."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise _translate(error, _shown(url)) from error
+
+
+@contextmanager
+def driver_errors(translate: Callable[[Any], TrunklineError]) -> Iterator[None]:
+    """As `server_errors`, for what another driver says through SQLAlchemy."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise translate(error.orig) from error
+
+
+def _translate(error: DBAPIError, url: str) -> TrunklineError:
+    state = getattr(error.orig, "sqlstate", None) or ""
+    reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else state
+    if state == "53100":
+        return DiskFull(f"the database server {url} has no space left")
+    if state == "25006":
+        return ReadOnly(f"the database {url} only allows reading")
+    if state == "42P01":
+        return WrongFormat(f"{url} is not the catalog of a lake", hint="restore a backup")
+    if state == "55P03":
+        return Unavailable(f"another writer has held {url} for {WAIT_SECONDS} s", hint="try again")
+    if isinstance(error, OperationalError) or error.connection_invalidated:
+        return Unavailable(f"the database {url} does not answer: {reason}", hint="is it running?")
+    raise error
+
+
+def _shown(url: str) -> str:
+    """The URL without its password, also when it is malformed."""
+    return re.sub(r"(//[^/:@]*):[^/]*@", r"\1:***@", url)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from trunkline.errors import CorruptObject, DiskFull, ReadOnly, TrunklineError, Unavailable
+from trunkline.errors import CorruptObject, DiskFull, ReadOnly, TrunklineError, Unavailable, WrongFormat
 from trunkline.model.time import now_micros
 from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Session
 
@@ -132,6 +132,8 @@ def translate(error: sqlite3.Error, path: Path) -> TrunklineError:
         return DiskFull(f"no space left for the catalog {path}", hint="free some space, then retry")
     if "readonly" in text or "unable to open" in text:
         return ReadOnly(f"the catalog {path} cannot be written", hint="check its permissions")
+    if "no such table" in text:
+        return WrongFormat(f"{path} is not the catalog of a lake", hint="restore a backup")
     if "malformed" in text or "not a database" in text:
         return CorruptObject(f"the catalog {path} is damaged: {text}", hint="restore a backup")
     if "disk I/O error" in text:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Progress = Callable[[int, int], None]
 """Called with the files and bytes done since the last call."""
@@ -54,6 +56,8 @@ class Crowd(Generic[T]):
         self._futures: dict[Future[T], int] = {}
 
     def submit(self, number: int, call: Callable[[], T]) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # slow to load, for large files only
+
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._workers)
         self._futures[self._pool.submit(call)] = number
@@ -66,6 +70,10 @@ class Crowd(Generic[T]):
 
     def results(self) -> Sequence[tuple[int, T]]:
         """Wait for everything submitted; (number, result) of each."""
+        if not self._futures:
+            return []
+        from concurrent.futures import FIRST_EXCEPTION, wait
+
         waiting = set(self._futures)
         while waiting:
             done, waiting = wait(waiting, _BEAT, FIRST_EXCEPTION)

@@ -11,7 +11,6 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from trunkline.storage.objects.crew import share_out
 from trunkline.storage.objects.crowd import Crowd, Progress, Tally
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.storage.objects.local import LocalStore
@@ -55,9 +54,9 @@ class Intake:
         self._pack_limit = pack_limit
         self._pack_size = pack_size
         self._workers = workers or len(os.sched_getaffinity(0))
-        # Uploads hold several parts in memory each.
+        # More threads than cores, as some wait for the disk; an upload holds several parts.
         local = isinstance(store, LocalStore)
-        self._threads = self._workers + 1 if local else min(self._workers, 4)
+        self._threads = min(self._workers + 2, 16) if local else min(self._workers, 4)
         self._packer = Packer(store, self._keys, pack_limit, pack_size)
         self._lock = threading.RLock()
 
@@ -134,6 +133,8 @@ class Intake:
 
     def _pack_out(self, batches: Sequence[list[Job]]) -> Generator[_Packed, None, None]:
         """Pack in helper processes, each into packs of its own, durable when this ends."""
+        from trunkline.storage.objects.crew import share_out  # slow to load, for many files only
+
         assert self._store.address is not None
         url, options = self._store.address
         setups = [

@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Self
-from urllib.parse import quote
 
 from trunkline import errors
 from trunkline.storage.objects.keys import TEMPORARY, check_key
@@ -96,6 +95,8 @@ class LocalStore:
         return self._walk(TEMPORARY)
 
     def uri(self, key: str) -> str:
+        from urllib.parse import quote  # slow to load, and most commands never ask
+
         return "file://" + quote(self._base + (check_key(key) if key else ""))
 
     def check(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from urllib.parse import unquote
 
 from trunkline import errors
 from trunkline.storage.objects.local import LocalStore
@@ -23,7 +22,7 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> ObjectStor
     found = _scheme.fullmatch(url)
     scheme = found[1].lower() if found else "file"
     if scheme == "file":
-        path = unquote(found[2]) if found else url
+        path = _decoded(found[2]) if found else url
         if not path or (found and not path.startswith("/")):
             raise errors.Usage(f"{url!r} is not the address of a folder", hint="file:///path")
         if options:
@@ -36,3 +35,9 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> ObjectStor
     raise errors.Usage(
         f"no store is known for {scheme}://", hint="use a folder, s3://, gs:// or az://"
     )
+
+
+def _decoded(path: str) -> str:
+    from urllib.parse import unquote  # slow to load, and a plain path does not need it
+
+    return unquote(path)

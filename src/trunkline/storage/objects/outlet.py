@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import partial
 
-from trunkline.storage.objects.crew import share_out
 from trunkline.storage.objects.crowd import Crowd, Progress, Tally
 from trunkline.storage.objects.exporter import Exporter
 from trunkline.storage.objects.port import ObjectStore
@@ -70,6 +69,8 @@ def export(
                 tally.add(len(batch), exporter.write_packed(batch))
                 tally.report()
         else:
+            from trunkline.storage.objects.crew import share_out  # slow to load, for many only
+
             url, options = store.address
             setup = {
                 "task": "outlet",

@@ -13,7 +13,7 @@ from trunkline.storage.objects.keys import KeyMaker
 from trunkline.storage.objects.port import Buffer, ObjectStore
 from trunkline.storage.objects.source import changed, open_source, same, unreadable
 
-PIECE = 1 << 20
+PIECE = 2 << 20
 
 
 def store_file(

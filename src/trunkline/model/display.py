@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from html import escape
 from itertools import islice
 
 MOST_ROWS = 50
@@ -11,6 +10,8 @@ MOST_ROWS = 50
 
 def table(title: str, rows: Iterable[Mapping[str, object]]) -> str:
     """The first rows as an HTML table, every value escaped."""
+    from html import escape  # loads a table of all entities, which only notebooks need
+
     rows = iter(rows)
     shown = list(islice(rows, MOST_ROWS))
     more = next(rows, None) is not None

@@ -1,0 +1,16 @@
+"""What Trunkline answers for, measured as ratios against its peers in one run.
+
+One file per claim; its docstring says what is compared. `measure` times, `report` prints.
+Every claim has `run(bench)`, which yields results as they come. Every peer does the same work
+beside ours, in turns, with a warm page cache and a settled disk.
+"""
+
+CLAIMS = (
+    "small_files",
+    "large_files",
+    "big_repo",
+    "cold_start",
+    "history",
+    "memory",
+    "catalog",
+)

@@ -1,0 +1,126 @@
+"""Creating, opening and migrating: a catalog of another format is never touched by accident."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.catalog.conftest import Place
+from tests.postgres import postgres
+from trunkline.errors import CorruptObject, NotFound, TrunklineError, Unavailable, Usage, WrongFormat
+from trunkline.storage import catalog
+from trunkline.storage.catalog import Database
+from trunkline.storage.catalog.open import check_format
+
+
+def set_format(database: Database, number: int) -> None:
+    with database.write() as session:
+        session.execute("UPDATE meta SET value = :n WHERE name = 'format'", {"n": str(number)})
+
+
+def test_a_new_catalog_has_the_current_format(database: Database):
+    assert catalog.read_format(database) == catalog.FORMAT
+    check_format(database, "the lake")
+
+
+def test_a_newer_format_is_refused_and_not_migrated_down(database: Database):
+    set_format(database, 99)
+    with pytest.raises(WrongFormat, match="format 99.*reads up to") as caught:
+        check_format(database, "the lake /x")
+    assert "upgrade" in caught.value.hint
+
+
+def test_an_older_format_is_refused_until_it_is_migrated(place: Place, database: Database):
+    set_format(database, 0)
+    with pytest.raises(WrongFormat, match="older format 0") as caught:
+        check_format(database, "the lake /x")
+    assert "trunkline migrate" in caught.value.hint
+    catalog.migrate(place.url, place.base)
+    check_format(database, "the lake /x")
+
+
+def contents(database: Database) -> list[tuple[str, str]]:
+    with database.read() as session:
+        rows = session.all("SELECT name, value FROM meta ORDER BY name")
+    return [(row["name"], row["value"]) for row in rows]
+
+
+def test_migrating_a_current_catalog_changes_nothing(place: Place, database: Database):
+    before = contents(database)
+    catalog.migrate(place.url, place.base)
+    assert contents(database) == before
+
+
+def test_creating_where_a_catalog_is_leaves_it_as_it_is(place: Place, database: Database):
+    with database.write() as session:
+        session.execute("INSERT INTO meta (name, value) VALUES ('lake', 'mine')")
+    catalog.create(place.url, place.base)
+    assert ("lake", "mine") in contents(database)
+
+
+def test_a_catalog_file_is_for_its_owner_alone(tmp_path: Path):
+    catalog.create("catalog.db", tmp_path)
+    assert stat.S_IMODE((tmp_path / "catalog.db").stat().st_mode) == 0o600
+
+
+def test_a_missing_catalog_file_is_named(tmp_path: Path):
+    with pytest.raises(NotFound, match=r"catalog\.db is missing"):
+        catalog.open_database("catalog.db", tmp_path)
+
+
+def test_a_database_that_is_no_catalog_is_refused_in_words(tmp_path: Path):
+    (tmp_path / "catalog.db").write_bytes(b"")
+    empty = postgres().url(postgres().empty_database())
+    for url in ("catalog.db", empty):
+        with pytest.raises(WrongFormat, match="is not the catalog of a lake"):
+            catalog.read_format(catalog.open_database(url, tmp_path))
+
+
+@pytest.mark.parametrize("damage", [b"no database at all" * 100, b"SQLite format 3\0" + b"x" * 4000])
+def test_a_damaged_catalog_file_says_so(tmp_path: Path, damage: bytes):
+    (tmp_path / "catalog.db").write_bytes(damage)
+    with pytest.raises(CorruptObject, match="damaged"):
+        catalog.read_format(catalog.open_database("catalog.db", tmp_path))
+
+
+def test_a_server_that_does_not_answer_is_unavailable(tmp_path: Path):
+    with pytest.raises(Unavailable, match="does not answer"):
+        catalog.create("postgresql://127.0.0.1:1/lake", tmp_path)
+
+
+@pytest.mark.parametrize("url", ["nosuch://host/db", "postgresql://host:port/x", "://"])
+def test_an_address_that_is_none_is_refused(tmp_path: Path, url: str):
+    with pytest.raises(Usage):
+        catalog.create(url, tmp_path)
+    with pytest.raises(Usage):
+        catalog.open_database(url, tmp_path)
+
+
+def test_a_database_that_stops_is_unavailable_and_works_again_when_it_is_back(tmp_path: Path):
+    server = postgres()
+    database = catalog.open_database(server.catalog(), tmp_path)
+    with database.write() as session:
+        session.execute("INSERT INTO meta (name, value) VALUES ('a', '1')")
+    server.stop()
+    try:
+        for attempt in (database.read, database.write):
+            with pytest.raises(Unavailable, match="does not answer"), attempt():
+                pass
+    finally:
+        server.start()
+    assert ("a", "1") in contents(database)
+    database.close()
+
+
+def test_a_server_that_stops_within_a_transaction_is_an_error_of_ours(tmp_path: Path):
+    server = postgres()
+    database = catalog.open_database(server.catalog(), tmp_path)
+    try:
+        with pytest.raises(TrunklineError), database.write() as session:
+            session.execute("INSERT INTO meta (name, value) VALUES ('a', '1')")
+            server.stop()
+            session.execute("INSERT INTO meta (name, value) VALUES ('b', '1')")
+    finally:
+        server.start()
+    assert [name for name, _ in contents(database)] == ["format"]
+    database.close()

@@ -1,0 +1,79 @@
+"""Leases: what is being written or read right now."""
+
+import pytest
+
+from tests.catalog.conftest import add_commit
+from trunkline.model.ids import new_id
+from trunkline.storage.catalog import Database, Session, leases
+
+
+@pytest.fixture
+def lease(database: Database) -> str:
+    lease_id = new_id()
+    with database.write() as session:
+        leases.take(session, lease_id, "writer", "ada")
+    return lease_id
+
+
+def run_out(session: Session, lease_id: str) -> None:
+    session.execute("UPDATE leases SET expires = :now WHERE id = :id",
+                    {"now": session.now(), "id": lease_id})  # fmt: skip
+
+
+def test_a_lease_lives_until_it_is_released(database: Database, lease: str):
+    with database.write() as session:
+        assert leases.live(session) == {lease}
+        assert leases.release(session, lease)
+        assert leases.live(session) == set()
+
+
+def test_a_lease_is_released_once(database: Database, lease: str):
+    with database.write() as session:
+        assert leases.release(session, lease)
+        assert not leases.release(session, lease)
+
+
+def test_a_lease_that_ran_out_is_not_alive_and_its_release_says_so(database: Database, lease: str):
+    with database.write() as session:
+        run_out(session, lease)
+        assert leases.live(session) == set()
+        assert not leases.release(session, lease)
+        assert session.all("SELECT id FROM leases") == []
+
+
+def test_a_lease_that_ran_out_cannot_be_renewed(database: Database, lease: str):
+    with database.write() as session:
+        assert leases.renew(session, lease)
+        run_out(session, lease)
+        assert not leases.renew(session, lease)
+        assert leases.live(session) == set()
+
+
+def test_renewing_gives_a_whole_term_again(database: Database, lease: str):
+    with database.write() as session:
+        now = session.now()
+        session.execute("UPDATE leases SET expires = :soon", {"soon": now + 1_000_000})
+        leases.renew(session, lease)
+        row = session.one("SELECT expires FROM leases")
+    assert row is not None
+    assert row["expires"] >= now + leases.LEASE_MICROS
+
+
+def test_a_reader_pins_its_commit_while_its_lease_lives(database: Database, repo: int, lease: str):
+    reader = new_id()
+    with database.write() as session:
+        commit = add_commit(session, repo)
+        leases.take(session, reader, "reader", "ada", (repo, commit))
+        assert leases.pinned(session) == {(repo, commit)}
+        assert leases.live(session) == {lease, reader}
+        run_out(session, reader)
+        assert leases.pinned(session) == set()
+
+
+def test_reaping_removes_what_ran_out(database: Database, lease: str):
+    with database.write() as session:
+        other = new_id()
+        leases.take(session, other, "writer", "grace")
+        run_out(session, lease)
+        assert leases.reap(session) == 1
+        assert leases.live(session) == {other}

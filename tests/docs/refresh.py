@@ -1,0 +1,59 @@
+"""Run pages and write what their commands print into them: `python -m tests.docs.refresh PAGE…`.
+
+Outputs with a "…" are left as they are when they still match, and reported when they do not.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.docs.console import ANYTHING, ID, Ids, Shell, Step, compare, perform, steps
+
+
+def refresh(page: Path) -> int:
+    """Bring one page up to date; how many outputs need a person."""
+    text = page.read_text(encoding="utf-8").splitlines()
+    ids = Ids()
+    left = 0
+    edits: list[tuple[int, int, list[str]]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        shell = Shell(Path(folder))
+        for step in steps(page):
+            code, actual = perform(shell, step, ids)
+            if found := compare(step.expected, actual, ids):
+                ids = found
+                continue
+            if ANYTHING in step.expected:
+                left += 1
+                print(f"{step.where}: exit code {code}; does not match any more:", *actual, sep="\n")
+                continue
+            shown = [ID.sub(lambda m: _for_page(ids, m[0]), line) for line in actual]
+            edits.append((*_place(step, text), shown))
+        shell.close()
+    for start, end, lines in reversed(edits):
+        text[start:end] = lines
+    page.write_text("\n".join(text) + "\n", encoding="utf-8")
+    print(f"{page}: {len(edits)} outputs written, {left} left to you")
+    return left
+
+
+def _for_page(ids: Ids, real: str) -> str:
+    shown = ids.to_page.get(real[:12], real[:12])
+    ids.bind(shown, real[:12])
+    return shown + real[12:]
+
+
+def _place(step: Step, text: list[str]) -> tuple[int, int]:
+    """The lines that the output of a step takes up."""
+    if not step.python:
+        start = step.line + step.command.count("\n")
+        return start, start + len(step.expected)
+    fence = step.line + step.command.count("\n")
+    start = text.index("```text", fence) + 1
+    return start, start + len(step.expected)
+
+
+if __name__ == "__main__":
+    sys.exit(bool(sum(refresh(Path(name).resolve()) for name in sys.argv[1:])))
