@@ -1,5 +1,6 @@
 """One catalog on each database that Trunkline supports; every test here runs on both."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +25,19 @@ class Place:
         return catalog.open_database(self.url, self.base)
 
 
+@pytest.fixture(scope="session")
+def new_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new catalog file, to be copied: making one runs every migration."""
+    folder = tmp_path_factory.mktemp("catalog")
+    catalog.create("catalog.db", folder)
+    return folder / "catalog.db"
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path, new_file: Path) -> Place:
     if request.param == "postgresql":
         return Place(postgres().shared_catalog(), tmp_path)
-    catalog.create("catalog.db", tmp_path)
+    shutil.copy(new_file, tmp_path)
     return Place("catalog.db", tmp_path)
 
 

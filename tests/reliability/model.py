@@ -89,7 +89,7 @@ class Model:
     def squash(self, commit: str) -> None:
         node, children = self.nodes[commit], self.children(commit)
         unfinished = any(self.nodes[child].files is None for child in children)
-        if node.files is None or unfinished and not self.named(commit):
+        if node.files is None or (unfinished and not self.named(commit)):
             raise Refused("commit_unfinished")
         if self.named(commit) or not children or node.merged:
             raise Refused("precondition")

@@ -173,5 +173,7 @@ def _section(title: str, columns: Sequence[Column], items: Sequence[object]) -> 
 
 
 def committed(commit: Commit) -> str:
+    if commit.finished is None:
+        return f"Added to the open commit {short(commit.id)} of {commit.repo}@{commit.branch}."
     tree = f"{count(commit.files, 'file')}, {human_size(commit.size)}"
     return f"{commit.repo}@{commit.branch} is now {short(commit.id)} ({tree})."

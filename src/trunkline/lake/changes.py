@@ -119,6 +119,11 @@ def apply(tree: Tree, changes: Changes) -> list[Range | Lines]:
     a cut falls on an old one: the result is the same as if built from scratch.
     """
     _refuse_clashes(tree, changes)
+    return apply_unchecked(tree, changes)
+
+
+def apply_unchecked(tree: Tree, changes: Changes) -> list[Range | Lines]:
+    """As `apply`, though a path may become a file and a folder at once: not to be stored."""
     puts = sorted(changes.puts.values())
     if not tree.ranges:
         closed, rest = _cut(puts)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from trunkline.errors import AmbiguousId, BranchMoved, CommitUnfinished, NotFound, ReadOnly
+from trunkline.errors import AmbiguousId, BranchMoved, CommitUnfinished, NotFound
 from trunkline.lake.manifests import EMPTY, ManifestStore, Tree
 from trunkline.model.commits import Branch, Commit, RepoCommit, RepoName
-from trunkline.model.ids import ID_LENGTH, is_id_prefix, new_id
+from trunkline.model.ids import ID_LENGTH, is_id_prefix
 from trunkline.model.refs import Ancestor, Ref, Step
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.time import to_rfc3339
-from trunkline.storage.catalog import Database, Session, commits, leases, refs, repos
+from trunkline.storage.catalog import Database, Session, commits, refs, repos
 from trunkline.storage.objects.port import ObjectStore
 
 
@@ -73,26 +71,6 @@ class Core:
             found = resolve(session, ref)
         return self.tree(found.commit)
 
-    @contextmanager
-    def pinned(self, found: Resolved) -> Iterator[None]:
-        """Keep a commit from gc while a long read goes on. A read-only lake needs no pin."""
-        if found.commit is None:
-            yield
-            return
-        lease = new_id()
-        try:
-            with self.database.write(durable=False) as session:
-                leases.take(
-                    session, lease, "reader", self.options.author, (found.repo, found.commit.id)
-                )
-        except ReadOnly:
-            yield
-            return
-        try:
-            yield
-        finally:
-            with self.database.write(durable=False) as session:
-                leases.release(session, lease)
 
 
 def repo_key(session: Session, name: RepoName) -> int:

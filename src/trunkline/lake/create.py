@@ -12,12 +12,12 @@ from trunkline.errors import AlreadyExists, Conflict, NotFound, ReadOnly, Usage
 from trunkline.lake.core import Core, Options
 from trunkline.model.commits import DEFAULT_PROJECT
 from trunkline.model.ids import new_id
+from trunkline.settings import LAKE_FILE
 from trunkline.storage import catalog
 from trunkline.storage.catalog import repos
 from trunkline.storage.catalog.open import check_format, is_file_url, sqlite_path
 from trunkline.storage.objects.open import open_store
 
-LAKE_FILE = "lake.toml"
 CATALOG_FILE = "catalog.db"
 OBJECTS_FOLDER = "objects"
 

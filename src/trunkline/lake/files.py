@@ -9,7 +9,7 @@ from blake3 import blake3
 
 from trunkline.errors import CorruptObject, Erased, NotFound, Usage
 from trunkline.lake.core import Core
-from trunkline.lake.manifests import Tree
+from trunkline.lake.manifests import Tree, prefix_end
 from trunkline.model.entries import Entry
 from trunkline.model.files import FileInfo, FileType
 from trunkline.model.suggest import did_you_mean
@@ -144,7 +144,7 @@ def folder_hash(tree: Tree, prefix: bytes) -> str:
 
 def _first_at(tree: Tree, cursor: bytes, prefix: bytes) -> bytes | None:
     """The first line at or after `cursor` that lies below `prefix`."""
-    for held in tree.overlapping(cursor, None)[:2]:
+    for held in tree.overlapping(cursor, prefix_end(prefix))[:2]:
         lines = tree.lines(held)
         index = bisect_left(lines, cursor)
         if index < len(lines):
@@ -174,9 +174,9 @@ def _missing(tree: Tree, path: str, where: str) -> NotFound:
     near: list[str] = []
     cursor = prefix = folder.encode() + b"/"
     while len(near) < 200 and (line := _first_at(tree, cursor, prefix)):
-        head = line[len(prefix) :].partition(b"\t")[0].partition(b"/")[0]
+        head, slash, _ = line[len(prefix) :].partition(b"\t")[0].partition(b"/")
         near.append((prefix + head).decode())
-        cursor = prefix + head + b"0"
+        cursor = prefix + head + (b"0" if slash else b"\t\xff")
     return NotFound(
         f'there is no "{path}" in {where}.{did_you_mean(path, near)}',
         hint=f"trunkline ls {where} shows what is there",

@@ -10,7 +10,7 @@ from itertools import islice
 from trunkline.errors import CommitUnfinished, InUse, Precondition
 from trunkline.lake.branches import refuse_open
 from trunkline.lake.core import Core, repo_key, resolve, resolve_commit
-from trunkline.lake.differences import differences
+from trunkline.lake.differences import Difference, differences
 from trunkline.model.commits import Branch, Commit, RepoCommit
 from trunkline.model.refs import Ref
 from trunkline.storage.catalog import Session, commits, events, refs, repos
@@ -98,8 +98,8 @@ def _changed(core: Core, repo: int, commit: Commit, path: str) -> bool:
         if parent is not None and parent.forgotten is not None:
             continue
         before = core.tree(parent)
-        old, new = before.find(name), tree.find(name)
-        if old == new:
+        found = Difference(name, before.find(name), tree.find(name))
+        if found.old == found.new or found.same_content:
             below = name.rstrip(b"/") + b"/"
             if next(differences(before, tree, below), None) is None:
                 return False
@@ -155,11 +155,7 @@ def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
         found, commit = resolve_commit(session, ref)
         repo = found.repo
         branches = [b for b in refs.branches(session, repo) if commit.id in (b.head, b.open)]
-        tags = [t.name for t in refs.tags(session, repo) if t.commit == commit.id]
-        if tags:
-            raise Precondition(
-                f"{commit.short_id} is tagged {', '.join(tags)}", hint="delete the tag first"
-            )
+        _refuse_tagged(session, repo, commit)
         if commits.children(session, repo, commit.id):
             raise Precondition(
                 f"{commit.short_id} has children that build on it",
@@ -178,27 +174,35 @@ def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
         return [b for b in refs.branches(session, repo) if b.name in {x.name for x in branches}]
 
 
-def merge_base(links: dict[str, Link], ours: str, theirs: str) -> str | None:
-    """The best common ancestor: the newest commit that both histories hold."""
+def merge_bases(links: dict[str, Link], ours: str, theirs: str) -> list[str]:
+    """The best common ancestors, newest first: those that no other common one builds on.
+
+    There are several when each side has merged the other before.
+    """
+    both, below = 3, 4
     marks: dict[str, int] = {}
     queue: list[tuple[int, str]] = []
+    open_ends: set[str] = set()
+    bases: list[str] = []
 
     def mark(commit_id: str, side: int) -> None:
         before = marks.get(commit_id, 0)
-        if before | side != before:
+        if before | side != before and commit_id in links:
             marks[commit_id] = before | side
-            if commit_id in links:
-                heapq.heappush(queue, (-links[commit_id].generation, commit_id))
+            (open_ends.discard if marks[commit_id] & below else open_ends.add)(commit_id)
+            heapq.heappush(queue, (-links[commit_id].generation, commit_id))
 
     mark(ours, 1)
     mark(theirs, 2)
-    while queue:
+    while open_ends:
         _, commit_id = heapq.heappop(queue)
-        if marks[commit_id] == 3:
-            return commit_id
+        open_ends.discard(commit_id)
+        if marks[commit_id] == both:
+            bases.append(commit_id)
+            marks[commit_id] |= below
         for parent in links[commit_id].parents:
             mark(parent, marks[commit_id])
-    return None
+    return bases
 
 
 def reachable(links: dict[str, Link], heads: set[str]) -> set[str]:
@@ -223,6 +227,15 @@ def _refuse_unfinished(commit: Commit) -> None:
         raise CommitUnfinished(f"{commit.short_id} is not finished", hint="finish it, or drop it")
 
 
+def _refuse_tagged(session: Session, repo: int, commit: Commit) -> None:
+    tags = [t.name for t in refs.tags(session, repo) if t.commit == commit.id]
+    if tags:
+        raise Precondition(
+            f"{commit.short_id} of {commit.repo} is tagged {', '.join(tags)}",
+            hint="delete the tag first",
+        )
+
+
 def _refuse_derived(session: Session, repo: int, commit: Commit, recursive: bool) -> None:
     """Other repos' commits made from this one: refused, or removed with it."""
     derived = [d for d in commits.derived(session, repo, commit.id) if d.repo != commit.repo]
@@ -239,9 +252,12 @@ def _refuse_derived(session: Session, repo: int, commit: Commit, recursive: bool
         below = commits.find(session, key, edge.id) if key is not None else None
         if key is None or below is None:
             continue
+        _refuse_tagged(session, key, below)
         _refuse_derived(session, key, below, recursive)
         commits.reparent(session, key, below.id, below.parent)
         for branch in refs.branches(session, key):
+            if branch.open == below.id:
+                refs.set_open(session, key, branch.name, None)
             if branch.head == below.id:
                 move = refs.Move(below.author, "drop")
                 refs.swap_head(session, key, branch.name, below.id, below.parent, move)

@@ -1,28 +1,58 @@
-"""A writer's lease: taken when it starts, renewed while it lives, given back in its commit."""
+"""Leases: taken when a writer or reader starts, renewed while it lives, given back at the end."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from trunkline.errors import LeaseLost, Unavailable
-from trunkline.lake.core import Core
+from trunkline.errors import DiskFull, LeaseLost, ReadOnly, Unavailable
+from trunkline.lake.core import Core, Resolved
+from trunkline.model.ids import new_id
 from trunkline.storage.catalog import Session, leases
 
 
-class WriterLease:
-    """Tells gc that this transaction's objects are in use, for as long as it is alive."""
+@contextmanager
+def pinned(core: Core, found: Resolved) -> Iterator[None]:
+    """Keep a commit from gc while a long read goes on. A read-only lake needs no pin."""
+    if found.commit is None:
+        yield
+        return
+    lease = Lease(core, new_id(), core.options.author, pin=(found.repo, found.commit.id))
+    try:
+        lease.take()
+    except (ReadOnly, DiskFull):
+        # Nobody collects where nothing can be written, and a full disk can still be read.
+        yield
+        return
+    try:
+        yield
+    finally:
+        lease.give_back()
 
-    def __init__(self, core: Core, lease_id: str, holder: str) -> None:
+
+class Lease:
+    """Tells gc what is in use for as long as its holder is alive.
+
+    A writer's covers the objects of the transaction it is named after; a reader's has a `pin`:
+    the commit (repo key, id) that is being read.
+    """
+
+    def __init__(
+        self, core: Core, lease_id: str, holder: str, pin: tuple[int, str] | None = None
+    ) -> None:
         self._core = core
         self._id = lease_id
         self._holder = holder
+        self._pin = pin
         self._ended = threading.Event()
         self._held = False
         self.started = 0
 
     def take(self) -> None:
         with self._core.database.write(durable=False) as session:
-            leases.take(session, self._id, "writer", self._holder)
+            kind = "reader" if self._pin else "writer"
+            leases.take(session, self._id, kind, self._holder, self._pin)
             self.started = session.now()
         self._held = True
         threading.Thread(target=self._renew, name="trunkline-lease", daemon=True).start()

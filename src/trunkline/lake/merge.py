@@ -6,20 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trunkline.errors import MergeConflict, Usage
-from trunkline.lake.changes import Changes, apply
+from trunkline.lake.changes import Changes, apply, apply_unchecked
 from trunkline.lake.core import Core, Resolved, resolve, resolve_commit
 from trunkline.lake.differences import Difference, differences
-from trunkline.lake.history import merge_base
-from trunkline.lake.manifests import Tree
+from trunkline.lake.history import merge_bases
+from trunkline.lake.manifests import EMPTY, Tree, in_memory
 from trunkline.lake.transaction import Draft, Transaction
 from trunkline.model.commits import Commit, Origin
 from trunkline.model.entries import line_hash, line_size
 from trunkline.model.files import Change
 from trunkline.model.refs import Ref
 from trunkline.pipeline.globs import Glob
-from trunkline.storage.catalog import commits
+from trunkline.storage.catalog import Session, commits
+from trunkline.storage.catalog.commits import Link
 
 OURS, THEIRS = "ours", "theirs"
+# Stands for a file in a base that is itself a merge with a conflict: no file equals it.
+_UNDECIDED = b"\t?\t0\t-\t-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,9 @@ class Side:
 
     @classmethod
     def of(cls, line: bytes | None) -> Side:
-        return cls(line_size(line), line_hash(line).decode()) if line else cls(None, None)
+        if line is None or line.endswith(_UNDECIDED):
+            return cls(None, None)
+        return cls(line_size(line), line_hash(line).decode())
 
     def to_dict(self) -> dict[str, object]:
         return {"size": self.size, "hash": self.hash}
@@ -132,11 +137,13 @@ def merge(
         if theirs.repo != ours.repo:
             raise _different_repos(theirs, target)
         links = commits.links(session, ours.repo)
-        base_id = merge_base(links, ours.id, their_commit.id) if ours.id else None
-        base = commits.find(session, ours.repo, base_id) if base_id else None
+        bases = merge_bases(links, ours.id, their_commit.id) if ours.id else []
+        levels = _levels(session, ours.repo, links, bases)
+    base_id = bases[0] if bases else None
     if base_id == their_commit.id:
         return MergeReport(str(source), str(target), base_id, (), (), ours.commit, dry_run=dry_run)
-    base_tree, our_tree, their_tree = (core.tree(c) for c in (base, ours.commit, their_commit))
+    base_tree = _base_tree(core, levels)
+    our_tree, their_tree = core.tree(ours.commit), core.tree(their_commit)
     changes, applied, conflicts = three_way(base_tree, our_tree, their_tree, resolver)
     report = MergeReport(
         str(source),
@@ -170,6 +177,35 @@ def merge(
         draft.result,
         fast_forward=report.fast_forward,
     )
+
+
+def _levels(
+    session: Session, repo: int, links: dict[str, Link], bases: list[str]
+) -> list[list[Commit]]:
+    """The best common ancestors, then theirs where they are several, down to where they agree."""
+    levels = []
+    while bases:
+        found = [commits.find(session, repo, commit_id) for commit_id in bases]
+        levels.append([commit for commit in found if commit is not None])
+        bases = merge_bases(links, bases[0], bases[1]) if len(bases) > 1 else []
+    return levels
+
+
+def _base_tree(core: Core, levels: list[list[Commit]]) -> Tree:
+    """What both sides started from. Several ancestors are merged first, as Git does it.
+
+    With one of them alone, what a side took from the other and then undid would look as if it
+    had never been done, and would silently come back.
+    """
+    tree = EMPTY
+    for level in reversed(levels):
+        first, *others = (core.tree(commit) for commit in level)
+        base, tree = tree, first
+        for other in others:
+            changes, _, conflicts = three_way(base, tree, other, Resolver(None, {}))
+            changes.put_all(conflict.path.encode() + _UNDECIDED for conflict in conflicts)
+            tree = in_memory(apply_unchecked(tree, changes), tree)
+    return tree
 
 
 def revert(

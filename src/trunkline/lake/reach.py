@@ -11,7 +11,7 @@ from trunkline.errors import CorruptObject
 from trunkline.lake.changes import Changes
 from trunkline.lake.core import Core
 from trunkline.lake.history import reachable
-from trunkline.lake.manifests import INLINE_KEY, Lines, Tree
+from trunkline.lake.manifests import INLINE_KEY, Lines, Tree, decompress
 from trunkline.storage.catalog import Session, commits, leases, refs, repos
 from trunkline.storage.catalog.commits import Link
 
@@ -104,7 +104,7 @@ def new_ranges(tree: Tree, seen: set[str]) -> Iterator[Lines]:
 def read_staged(core: Core, key: str) -> Changes:
     """One list of changes made to an open commit."""
     try:
-        return Changes.decode(zstandard.ZstdDecompressor().decompress(core.objects.get(key)))
+        return Changes.decode(decompress(core.objects.get(key)))
     except (FileNotFoundError, zstandard.ZstdError):
         raise CorruptObject(
             f"the list of changes {key} of an open commit is missing or damaged",

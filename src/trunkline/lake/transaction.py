@@ -30,7 +30,8 @@ from trunkline.lake.branches import add_branch, add_repo, refuse_open
 from trunkline.lake.changes import Changes, apply
 from trunkline.lake.core import Core, expect_head, repo_key, resolve
 from trunkline.lake.differences import differences
-from trunkline.lake.lease import WriterLease
+from trunkline.lake.files import read
+from trunkline.lake.lease import Lease
 from trunkline.lake.manifests import Tree
 from trunkline.model.commits import (
     DEFAULT_BRANCH,
@@ -48,7 +49,6 @@ from trunkline.storage.catalog import Session, commits, events, refs, repos
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.intake import Intake
 from trunkline.storage.objects.keys import KeyMaker
-from trunkline.storage.objects.reading import read_entry
 
 ATTEMPTS = 40
 
@@ -104,9 +104,10 @@ class Transaction:
         self.drafts: list[Draft] = []
         self._creations: list[Callable[[Session], object]] = []
         self.new_repos: set[RepoName] = set()
+        self._new_branches: dict[Ref, Ref | None] = {}
         self.keys = KeyMaker(self.id)
         self.intake = self._make_intake()
-        self.lease = WriterLease(core, self.id, author)
+        self.lease = Lease(core, self.id, author)
 
     # -- what goes into it ---------------------------------------------------------------
 
@@ -118,6 +119,7 @@ class Transaction:
         )
 
     def create_branch(self, target: Ref, source: Ref | None) -> None:
+        self._new_branches[target] = source
         self._creations.append(lambda session: add_branch(session, target, source, self.author))
 
     def draft(
@@ -150,7 +152,7 @@ class Transaction:
         )
         if target.repo not in self.new_repos:
             with self.core.database.read() as session:
-                branch = writable_branch(session, target)
+                branch = self._branch(session, target)
                 head = branch.head if branch else None
                 if head and not follow:
                     draft.base = commits.find(session, repo_key(session, target.repo), head)
@@ -239,7 +241,7 @@ class Transaction:
                 plans.append(self._plan_tree(draft, None, None))
                 continue
             with self.core.database.read() as session:
-                branch = writable_branch(session, draft.target)
+                branch = self._branch(session, draft.target)
                 repo = repo_key(session, draft.target.repo)
                 head = commits.find(session, repo, branch.head) if branch and branch.head else None
                 if draft.if_head is not None:
@@ -249,6 +251,14 @@ class Transaction:
             else:
                 plans.append(self._plan_tree(draft, head, branch))
         return plans
+
+    def _branch(self, session: Session, target: Ref) -> Branch | None:
+        """The branch to write to, which may be one that this transaction makes."""
+        if target not in self._new_branches:
+            return writable_branch(session, target)
+        source = self._new_branches[target]
+        head = resolve(session, source).id if source else None
+        return Branch(target.repo, target.ref, head, 0)
 
     def _plan_staging(self, draft: Draft, branch: Branch) -> _Plan:
         """An open commit only gathers changes; its tree is worked out when it is finished."""
@@ -318,7 +328,7 @@ class Transaction:
             if len(pieces) == 1:
                 result.puts[path] = pieces[0]
                 continue
-            streams = [read_entry(self.core.objects, Entry.decode(piece)) for piece in pieces]
+            streams = [read(self.core, Entry.decode(piece)) for piece in pieces]
             result.puts[path] = self.intake.add_stream(path.decode(), chain.from_iterable(streams))
         self.intake.close()
         return result

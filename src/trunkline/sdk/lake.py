@@ -17,7 +17,7 @@ from trunkline.lake.differences import differences
 from trunkline.lake.history import CommitSet
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Project, Repo, RepoName, Tag
 from trunkline.model.files import Change, FileInfo
-from trunkline.model.paths import validate_name
+from trunkline.model.paths import normalize_path, validate_name
 from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
 from trunkline.model.display import fields, table
 from trunkline.sdk.results import Diff, GetReport, OpenCommit, Status
@@ -217,7 +217,10 @@ class Lake:
         path = target.path or "/"
         if not recursive:
             with self._core.database.read() as session:
-                tree = self._core.tree(resolve(session, Ref(target.repo, target.ref)).commit)
+                found = resolve(session, Ref(target.repo, target.ref))
+                if found.commit and found.commit.finished is None:
+                    found = resolve(session, Ref(target.repo, found.commit.branch))
+            tree = self._core.tree(found.commit)
             if tree.find(path.encode()) is None and (path == "/" or tree.has_below(path.encode())):
                 raise Usage(f'"{path}" is a folder', hint="add -r to remove all of it")
         with self._following(target, message, if_head, None) as writer:
@@ -294,18 +297,19 @@ class Lake:
         progress: Progress | None = None,
     ) -> GetReport:
         """Write a file, a folder or what a pattern matches to this computer."""
+        from trunkline.lake.lease import pinned
         from trunkline.sdk.transfer import Getter
 
         parsed = self._ref(ref, pattern=True)
         with self._core.database.read() as session:
             found = resolve(session, parsed)
-        with self._core.pinned(found):
+        with pinned(self._core, found):
             getter = Getter(self._core, found, parsed, progress)
             if tar:
                 return getter.tar(dest, force)
             if not isinstance(dest, str | os.PathLike):
                 raise Usage("only an archive can be written to a stream", hint="use tar=True")
-            return getter.get(dest, recursive, force)
+            return getter.get(dest, force)
 
     def diff(self, old: str, new: str) -> Diff:
         """What differs between two commits, below the path of the refs if they have one."""
@@ -341,7 +345,7 @@ class Lake:
     ) -> Iterator[Commit]:
         """All commits that led here, newest first; with a path, those that changed it."""
         parsed = self._ref(ref)
-        wanted = self._ref(f"x:{path}").path if path else parsed.path
+        wanted = normalize_path(path) if path else parsed.path
         return history.log(self._core, parsed, limit, wanted)
 
     def commits(self, ref: str, *, limit: int | None = None) -> list[Commit]:

@@ -26,7 +26,7 @@ from trunkline.sdk.results import GetReport
 from trunkline.sdk.streams import open_chunks
 from trunkline.sdk.writer import CommitWriter, Progress
 from trunkline.storage.catalog import erasures
-from trunkline.storage.objects.open import open_store
+from trunkline.storage.objects.open import open_foreign
 from trunkline.storage.objects.outlet import export
 from trunkline.storage.objects.port import ObjectStore
 
@@ -94,7 +94,7 @@ class Putter:
                 self._stream(target if self._untar else place, stream, source)
 
     def _open_bucket(self, url: str) -> ObjectStore:
-        return open_store(url, self._store_options if url.startswith("s3://") else {})
+        return open_foreign(url, self._store_options if url.startswith("s3://") else {})
 
     def _stream(self, path: str, stream: BinaryIO, name: str) -> None:
         if self._untar:
@@ -131,13 +131,11 @@ class Getter:
         self._progress = progress
         self._where = f"{ref.repo}@{ref.ref}"
 
-    def get(self, dest: str | os.PathLike[str], recursive: bool, force: bool) -> GetReport:
+    def get(self, dest: str | os.PathLike[str], force: bool) -> GetReport:
         """A file goes to `dest`, or into it if it is a folder; a folder's contents go below it."""
         lines, base = self._selected()
         target = Path(dest)
         single = len(lines) == 1 and line_path(lines[0]).decode() == self._ref.path
-        if not single and not recursive and base == self._ref.path:
-            raise Usage(f'"{base}" in {self._where} is a folder', hint="add -r to get all of it")
         lines, erased = self._without_erased(lines, single)
         try:
             if single:

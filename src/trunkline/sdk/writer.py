@@ -10,11 +10,14 @@ from typing import BinaryIO, Self
 
 from trunkline.errors import Usage
 from trunkline.lake.core import Core, resolve, resolve_commit
+from trunkline.lake.manifests import Tree
 from trunkline.lake.transaction import Draft, Transaction, copied
 from trunkline.model.commits import Commit
-from trunkline.model.entries import line_hash, line_size
+from trunkline.model.entries import Entry, line_hash, line_size
 from trunkline.model.paths import ROOT, normalize_path
 from trunkline.model.refs import Need, parse_branch, parse_ref, parse_repo
+from trunkline.storage.catalog import erasures
+from trunkline.storage.catalog.erasures import place_of
 
 Data = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 Progress = Callable[[int, int], None]
@@ -115,6 +118,14 @@ class CommitWriter:
             return {}
         tree = core.tree(base)
         self._draft.requires.add((base.repo, base.id))
+        with core.database.read() as session:
+            erased = erasures.places(session)
+        found = self._listed(tree, paths)
+        if not erased:
+            return found
+        return {p: line for p, line in found.items() if place_of(Entry.decode(line)) not in erased}
+
+    def _listed(self, tree: Tree, paths: list[bytes]) -> dict[bytes, bytes]:
         if len(paths) < _MANY:
             return {path: line for path in paths if (line := tree.find(path))}
         wanted = set(paths)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from trunkline.errors import CorruptObject, DiskFull, ReadOnly, TrunklineError, Unavailable, WrongFormat
@@ -45,16 +45,16 @@ class SqliteDatabase:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        with self._translated(), self._transaction("BEGIN") as session:
-            yield session
+        with self._translated(), self._connected() as connection:
+            with _transaction(connection, "BEGIN") as session:
+                yield session
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Session]:
-        with self._translated():
-            connection = self._connection()
+        with self._translated(), self._connected() as connection:
             # In WAL mode NORMAL skips the fsync at commit; FULL makes an answer a promise.
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-            with self._transaction("BEGIN IMMEDIATE") as session:
+            with _transaction(connection, "BEGIN IMMEDIATE") as session:
                 yield session
 
     def close(self) -> None:
@@ -65,41 +65,52 @@ class SqliteDatabase:
         self._local = threading.local()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Session]:
-        connection = self._connection()
-        if connection.in_transaction:
-            raise RuntimeError("a catalog transaction was opened inside another")
-        connection.execute(begin)
-        try:
-            yield SqliteSession(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            _roll_back(connection)
-            raise
-
-    def _connection(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._connect()
-            self._local.connection = connection
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, or one for this time only where no lasting one can be had."""
+        kept: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if kept is None:
+            try:
+                kept = self._connect("mode=rw")
+            except sqlite3.OperationalError as error:
+                with closing(self._connect_without_index(error)) as connection:
+                    yield connection
+                return
+            self._local.connection = kept
             with self._lock:
-                self._open.append(connection)
+                self._open.append(kept)
+        yield kept
+
+    def _connect(self, mode: str, locking: str = "NORMAL") -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?{mode}",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            connection.row_factory = sqlite3.Row
+            connection.execute(f"PRAGMA locking_mode={locking}")
+            connection.execute("PRAGMA foreign_keys=ON")
+            connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
-    def _connect(self) -> sqlite3.Connection:
-        uri = self.path.absolute().as_uri()
-        connection = _connect(f"{uri}?mode=rw")
-        try:
-            connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
-        except sqlite3.OperationalError as error:
-            connection.close()
-            if "unable to open" not in str(error) and "readonly" not in str(error):
-                raise
-            # A lake on a read-only medium has no place for the write-ahead index.
-            connection = _connect(f"{uri}?mode=ro&immutable=1")
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA foreign_keys=ON")
-        return connection
+    def _connect_without_index(self, error: sqlite3.OperationalError) -> sqlite3.Connection:
+        """Where there is no place for the index of the write-ahead log, do without one."""
+        if _is_no_room(error):
+            return self._connect("mode=rw", locking="EXCLUSIVE")
+        if "unable to open" not in str(error) and "readonly" not in str(error):
+            raise error
+        log = Path(f"{self.path}-wal")
+        if log.exists() and log.stat().st_size:
+            raise ReadOnly(
+                f"the catalog {self.path} cannot be read: it has a log that was not worked in",
+                hint="open the lake once where it can be written",
+            ) from error
+        return self._connect("mode=ro&immutable=1")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -109,16 +120,28 @@ class SqliteDatabase:
             raise translate(error, self.path) from error
 
 
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[Session]:
+    if connection.in_transaction:
+        raise RuntimeError("a catalog transaction was opened inside another")
+    connection.execute(begin)
+    try:
+        yield SqliteSession(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        _roll_back(connection)
+        raise
+
+
 def _roll_back(connection: sqlite3.Connection) -> None:
     # Some failures (a full disk) have ended the transaction already.
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
 
-def _connect(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(
-        uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
+def _is_no_room(error: sqlite3.Error) -> bool:
+    """A full disk, met where the index of the write-ahead log is mapped into memory."""
+    return getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE"
 
 
 def translate(error: sqlite3.Error, path: Path) -> TrunklineError:
@@ -128,13 +151,13 @@ def translate(error: sqlite3.Error, path: Path) -> TrunklineError:
             f"the catalog {path} is busy: somebody has been writing for {BUSY_SECONDS:.0f} s",
             hint="try again",
         )
-    if "full" in text:
+    if "full" in text or _is_no_room(error):
         return DiskFull(f"no space left for the catalog {path}", hint="free some space, then retry")
     if "readonly" in text or "unable to open" in text:
         return ReadOnly(f"the catalog {path} cannot be written", hint="check its permissions")
     if "no such table" in text:
         return WrongFormat(f"{path} is not the catalog of a lake", hint="restore a backup")
-    if "malformed" in text or "not a database" in text:
+    if any(sign in text for sign in ("malformed", "not a database", "no such table")):
         return CorruptObject(f"the catalog {path} is damaged: {text}", hint="restore a backup")
     if "disk I/O error" in text:
         return Unavailable(f"the disk failed under the catalog {path}: {text}")

@@ -46,12 +46,17 @@ _memories_lock = threading.Lock()
 T = TypeVar("T")
 
 
-def open_cloud(url: str, options: Mapping[str, str]) -> CloudStore:
-    """Open a bucket. `memory://NAME` is the same store every time in one process."""
+def open_cloud(
+    url: str, options: Mapping[str, str], *, check: Callable[[str], str] = check_key
+) -> CloudStore:
+    """Open a bucket. `memory://NAME` is the same store every time in one process.
+
+    `check` refuses names that are not ours; other people's buckets hold any name.
+    """
     url = url.rstrip("/")
     if url.startswith("memory:"):
         with _memories_lock:
-            return CloudStore(_memories.setdefault(url, MemoryStore()), url, None)
+            return CloudStore(_memories.setdefault(url, MemoryStore()), url, None, check)
     if "@" in url:
         raise errors.Usage("an address holds no credentials", hint="pass them in the environment")
     settings = dict(options)
@@ -86,14 +91,21 @@ def open_cloud(url: str, options: Mapping[str, str]) -> CloudStore:
         raise errors.Usage(
             f"cannot open {url}: {what} among {', '.join(sorted(settings)) or 'none'}"
         ) from None
-    return CloudStore(bucket, url, dict(options))
+    return CloudStore(bucket, url, dict(options), check)
 
 
 class CloudStore:
     """Objects in a bucket, below the prefix in its address."""
 
-    def __init__(self, bucket: Bucket, url: str, options: Mapping[str, str] | None) -> None:
+    def __init__(
+        self,
+        bucket: Bucket,
+        url: str,
+        options: Mapping[str, str] | None,
+        check: Callable[[str], str],
+    ) -> None:
         self._bucket = bucket
+        self._check = check
         self._url = url
         self._options = options
 
@@ -108,13 +120,14 @@ class CloudStore:
     replace = put
 
     def writer(self, key: str, size: int | None = None) -> CloudWriter:
-        return CloudWriter(self._bucket, check_key(key), size, self._error)
+        return CloudWriter(self._bucket, self._check(key), size, self._error)
 
     def get(self, key: str) -> bytes:
-        return self._try(key, lambda: obstore.get(self._bucket, check_key(key)).bytes().to_bytes())
+        found = self._try(key, lambda: obstore.get(self._bucket, self._check(key)).bytes())
+        return found.to_bytes()
 
     def get_range(self, key: str, start: int, length: int) -> bytes:
-        check_key(key)
+        self._check(key)
         if length == 0:
             self.head(key)
             return b""
@@ -151,7 +164,7 @@ class CloudStore:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def head(self, key: str) -> ObjectInfo:
-        meta = self._try(key, lambda: obstore.head(self._bucket, check_key(key)))
+        meta = self._try(key, lambda: obstore.head(self._bucket, self._check(key)))
         return ObjectInfo(key, meta["size"], _micros(meta["last_modified"]))
 
     def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
@@ -164,7 +177,7 @@ class CloudStore:
 
     def delete(self, keys: Iterable[str]) -> None:
         remaining = iter(keys)
-        while batch := [check_key(key) for key in islice(remaining, _DELETE_BATCH)]:
+        while batch := [self._check(key) for key in islice(remaining, _DELETE_BATCH)]:
             try:
                 self._try("", partial(obstore.delete, self._bucket, batch))
             except FileNotFoundError:
@@ -176,7 +189,7 @@ class CloudStore:
         return iter(())
 
     def uri(self, key: str) -> str:
-        return f"{self._url}/{check_key(key) if key else ''}"
+        return f"{self._url}/{self._check(key) if key else ''}"
 
     def check(self) -> None:
         probe(self)

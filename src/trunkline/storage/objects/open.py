@@ -41,3 +41,10 @@ def _decoded(path: str) -> str:
     from urllib.parse import unquote  # slow to load, and a plain path does not need it
 
     return unquote(path)
+
+
+def open_foreign(url: str, options: Mapping[str, str] | None) -> ObjectStore:
+    """Open somebody else's bucket to read from: its objects may have any name."""
+    from trunkline.storage.objects.cloud import open_cloud
+
+    return open_cloud(url, options or {}, check=str)
