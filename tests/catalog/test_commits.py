@@ -13,6 +13,7 @@ from trunkline.storage.catalog import Database, Session, commits
 
 # How each further commit of a history is attached: to which earlier ones, counted from the end.
 Shape = list[tuple[int, list[int]]]
+Parents = dict[str, tuple[str | None, tuple[str, ...]]]
 shapes = st.lists(
     st.tuples(
         st.integers(0, 40).map(lambda n: 0 if n > 4 else n),
@@ -22,10 +23,10 @@ shapes = st.lists(
 )
 
 
-def grow(session: Session, repo: int, shape: Shape) -> dict[str, tuple[str | None, tuple[str, ...]]]:
+def grow(session: Session, repo: int, shape: Shape) -> Parents:
     """A history of that shape, and its parents as they were asked for."""
     ids = [add_commit(session, repo)]
-    parents: dict[str, tuple[str | None, tuple[str, ...]]] = {ids[0]: (None, ())}
+    parents: Parents = {ids[0]: (None, ())}
     for back, merged in shape:
         parent = ids[max(len(ids) - 1 - back, 0)]
         others = {ids[max(len(ids) - 1 - n, 0)] for n in merged} - {parent}
@@ -35,14 +36,14 @@ def grow(session: Session, repo: int, shape: Shape) -> dict[str, tuple[str | Non
     return parents
 
 
-def first_parents(parents: dict, start: str) -> list[str]:
+def first_parents(parents: Parents, start: str) -> list[str]:
     chain = [start]
     while (above := parents[chain[-1]][0]) is not None:
         chain.append(above)
     return chain
 
 
-def check_places(session: Session, repo: int, parents: dict) -> None:
+def check_places(session: Session, repo: int, parents: Parents) -> None:
     """Every ancestor by leaps is the one by single steps, and every place is right."""
     for commit_id, (parent, merged) in parents.items():
         chain = first_parents(parents, commit_id)

@@ -7,7 +7,14 @@ import pytest
 
 from tests.catalog.conftest import Place
 from tests.postgres import postgres
-from trunkline.errors import CorruptObject, NotFound, TrunklineError, Unavailable, Usage, WrongFormat
+from trunkline.errors import (
+    CorruptObject,
+    NotFound,
+    TrunklineError,
+    Unavailable,
+    Usage,
+    WrongFormat,
+)
 from trunkline.storage import catalog
 from trunkline.storage.catalog import Database
 from trunkline.storage.catalog.open import check_format
@@ -76,7 +83,9 @@ def test_a_database_that_is_no_catalog_is_refused_in_words(tmp_path: Path):
             catalog.read_format(catalog.open_database(url, tmp_path))
 
 
-@pytest.mark.parametrize("damage", [b"no database at all" * 100, b"SQLite format 3\0" + b"x" * 4000])
+@pytest.mark.parametrize(
+    "damage", [b"no database at all" * 100, b"SQLite format 3\0" + b"x" * 4000]
+)
 def test_a_damaged_catalog_file_says_so(tmp_path: Path, damage: bytes):
     (tmp_path / "catalog.db").write_bytes(damage)
     with pytest.raises(CorruptObject, match="damaged"):

@@ -31,7 +31,9 @@ def test_provenance_is_read_from_both_ends(database: Database):
         commits.add_provenance(session, c, in_c, b, in_b)
         commits.add_provenance(session, c, in_c, a, in_a)
         commits.add_provenance(session, b, in_b, a, in_a)
-        name = {key: RepoName(DEFAULT_PROJECT, text) for key, text in zip((a, b, c), "abc")}
+        name = {
+            key: RepoName(DEFAULT_PROJECT, text) for key, text in zip((a, b, c), "abc", strict=True)
+        }
         from_a, from_b = RepoCommit(name[a], in_a), RepoCommit(name[b], in_b)
         assert commits.sources(session, c, in_c) == [from_a, from_b]
         assert commits.sources(session, a, in_a) == []

@@ -78,7 +78,7 @@ def test_a_removed_repo_takes_all_its_records_with_it(database: Database):
             refs.add_tag(session, repo, "v1", head, "", "ada")
             commits.stage(session, repo, opened, "manifests/x")
             leases.take(session, new_id(), "reader", "ada", (repo, head))
-            commits.add_provenance(session, opened and repo, opened, repo, head)
+            commits.add_provenance(session, repo, opened, repo, head)
         repos.remove(session, gone)
     with database.read() as session:
         assert repos.find(session, RepoName(DEFAULT_PROJECT, "gone")) is None

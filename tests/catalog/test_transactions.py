@@ -1,12 +1,14 @@
 """What the port promises of transactions."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
 from tests.catalog.conftest import Place
+from tests.postgres import postgres
 from trunkline.errors import CommitUnknown, Unavailable
-from trunkline.storage.catalog import Database
+from trunkline.storage.catalog import Database, Session
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
 COUNTER = {"name": "counter", "value": "0"}
@@ -128,20 +130,20 @@ def test_the_address_shows_no_password():
     assert "secret" not in str(caught.value)
 
 
-def test_a_connection_that_breaks_while_committing_is_an_unknown_outcome(place: Place):
+def test_a_connection_that_breaks_while_committing_is_an_unknown_outcome(tmp_path: Path):
     """Only a server can vanish between COMMIT and its answer."""
-    if not place.url.startswith("postgresql"):
-        pytest.skip("SQLite answers from this process")
+    place = Place(postgres().catalog(), tmp_path)
     database = place.open()
     with pytest.raises(CommitUnknown), database.write() as session:
         session.execute(INSERT, {"name": "a", "value": "1"})
-        _end_own_connection(place, session)
+        end_connection(place, session)
     assert value(database, "a") is None
     database.close()
 
 
-def _end_own_connection(place: Place, session: object) -> None:
-    row = session.one("SELECT pg_backend_pid() AS pid")  # type: ignore[attr-defined]
+def end_connection(place: Place, session: Session) -> None:
+    row = session.one("SELECT pg_backend_pid() AS pid")
+    assert row is not None
     other = place.open()
     with other.read() as killer:
         killer.one("SELECT pg_terminate_backend(:pid, 5000)", {"pid": row["pid"]})

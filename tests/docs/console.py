@@ -102,6 +102,7 @@ ID = re.compile(r"\b01[0-9a-f]{10}(?:7[0-9a-f]{19})?\b")
 _SHORT = 12
 _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?(?: ?[+-]\d{4}|Z)?"), "<moment>"),
+    (re.compile(r"\b(erased|forgotten) on \d{4}-\d\d-\d\d"), r"\1 on <day>"),
     (re.compile(r"\([\d,]+ ms\)"), "(<time>)"),
     # Manifests hold ids and are compressed, so their sizes differ a little.
     (re.compile(r"(\d objects?|in all|Read \d+ files?|Checked \d+ files?) \([\d.]+ [KMG]?i?B\)"),
@@ -199,6 +200,8 @@ class Shell:
                 "LANG": "C.UTF-8",
                 "COLUMNS": "80",
                 "PYTHONDONTWRITEBYTECODE": "1",
+                # How many packs a put makes must not depend on the machine.
+                "TRUNKLINE_PUT_WORKERS": "2",
             },
         )
 
@@ -214,7 +217,9 @@ class Shell:
         """Exit code, and the lines printed to stdout and stderr as they came."""
         assert self._process.stdin and self._process.stdout
         # The braces keep `cd` and `export`; $? is what the page's own `echo $?` will see.
-        script = f'{{ {command}\n}} </dev/null\n__rc=$?; printf "{_MARK} %d\\n" $__rc; (exit $__rc)\n'
+        script = (
+            f'{{ {command}\n}} </dev/null\n__rc=$?; printf "{_MARK} %d\\n" $__rc; (exit $__rc)\n'
+        )
         self._process.stdin.write(script.encode())
         self._process.stdin.flush()
         watchdog = threading.Timer(_PATIENCE, self._process.kill)

@@ -18,11 +18,12 @@ HEAD = """# The command line
 Made from `--help` by `python -m tests.docs.generate_cli`. Do not edit it by hand.
 
 `trunkline` and its short form `tl` are the same command. Every command takes `--json`, `--lake`,
-`--project` and `--quiet`, before or after its name. Results go to stdout, errors to stderr. The exit
-codes are in [operating.md](operating.md#exit-codes), the error codes in [errors.md](errors.md).
-Colours and progress bars appear on a terminal only.
+`--project` and `--quiet`, before or after its name. Results go to stdout, errors to stderr.
+The exit codes are in [operating.md](operating.md#exit-codes), the error codes in
+[errors.md](errors.md). Colours and progress bars appear on a terminal only.
 
-`trunkline --install-completion` installs tab completion: it offers commands, repos, branches, tags and paths.
+`trunkline --install-completion` installs tab completion. It offers commands, repos, branches,
+tags and paths.
 """
 
 

@@ -6,6 +6,7 @@ that match no more, and bugs, are reported and left to you.
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -28,10 +29,11 @@ def refresh(page: Path) -> int:
                 continue
             if ANYTHING in step.expected or any("this is a bug" in line for line in actual):
                 left += 1
-                print(f"{step.where}: exit code {code}; does not match any more:", *actual, sep="\n")
+                print(
+                    f"{step.where}: exit code {code}; does not match any more:", *actual, sep="\n"
+                )
                 continue
-            shown = [ID.sub(lambda m: _for_page(ids, m[0]), line) for line in actual]
-            edits.append((*_place(step, text), shown))
+            edits.append((*_place(step, text), [_for_page(ids, line) for line in actual]))
         shell.close()
     for start, end, lines in reversed(edits):
         text[start:end] = lines
@@ -40,10 +42,16 @@ def refresh(page: Path) -> int:
     return left
 
 
-def _for_page(ids: Ids, real: str) -> str:
-    shown = ids.to_page.get(real[:12], real[:12])
-    ids.bind(shown, real[:12])
-    return shown + real[12:]
+def _for_page(ids: Ids, line: str) -> str:
+    """The line with ids that the page knows already; others come in as they are."""
+
+    def shown(found: re.Match[str]) -> str:
+        short = found[0][:12]
+        known = ids.to_page.get(short, short)
+        ids.bind(known, short)
+        return known + found[0][12:]
+
+    return ID.sub(shown, line)
 
 
 def _place(step: Step, text: list[str]) -> tuple[int, int]:

@@ -71,7 +71,8 @@ def page_of(folder: Path, text: str) -> Path:
 
 
 def test_blocks_become_steps(tmp_path):
-    text = "```console\n$ cat <<E\n> a\n> E\na\n$ true\n```\n\n```python run\nprint(1)\n```\n\n```text\n1\n```\n"
+    console = "```console\n$ cat <<E\n> a\n> E\na\n$ true\n```\n\n"
+    text = console + "```python run\nprint(1)\n```\n\n```text\n1\n```\n"
     found = steps(page_of(tmp_path, text))
     assert [(s.command, s.expected) for s in found] == [
         ("cat <<E\na\nE", ["a"]),

@@ -1,5 +1,7 @@
 """Every command on a page that can be run prints what the page says."""
 
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,37 @@ from tests.docs.console import ROOT, Ids, Shell, blocks, compare, perform, steps
 ALWAYS = ("README.md", "docs/quickstart.md")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUNNABLE = [page for page in PAGES if steps(page)]
+KINDS = {"console", "console one", "python run", "python", "text", "sh", "toml", "json"}
+
+
+def first_difference(page: Path, folder: Path) -> str:
+    """What the page shows and what happens, where they part; '' if they never do."""
+    shell = Shell(folder)
+    ids = Ids()
+    try:
+        for step in steps(page):
+            code, actual = perform(shell, step, ids)
+            bound = compare(step.expected, actual, ids)
+            # A command may fail only where the page shows how.
+            shows_failure = any(line.startswith(("error: ", '{"code"')) for line in step.expected)
+            if bound is None or bool(code) != shows_failure:
+                shown, real = "\n".join(step.expected), "\n".join(actual)
+                head = f"{step.where}: {step.command}\nexit code {code}"
+                return f"{head}\n-- shown:\n{shown}\n-- real:\n{real}"
+            ids = bound
+    finally:
+        shell.close()
+    return ""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Path, Future[str]]]:
+    """All pages at once, since each mostly waits for commands to start."""
+    with ThreadPoolExecutor() as pool:
+        yield {
+            page: pool.submit(first_difference, page, tmp_path_factory.mktemp(page.stem))
+            for page in RUNNABLE
+        }
 
 
 def test_the_pages_a_newcomer_reads_can_be_run():
@@ -16,25 +49,20 @@ def test_the_pages_a_newcomer_reads_can_be_run():
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
-def test_page(page: Path, tmp_path: Path):
-    shell = Shell(tmp_path)
-    ids = Ids()
-    try:
-        for step in steps(page):
-            code, actual = perform(shell, step, ids)
-            bound = compare(step.expected, actual, ids)
-            shown, printed = "\n".join(step.expected), "\n".join(actual)
-            assert bound, f"{step.where}: {step.command}\n-- shown:\n{shown}\n-- real:\n{printed}"
-            # A command may fail only where the page shows how.
-            failed = any(line.startswith("error: ") for line in step.expected)
-            assert bool(code) == failed, f"{step.where}: exit code {code}"
-            ids = bound
-    finally:
-        shell.close()
+def test_page(page: Path, runs: dict[Path, Future[str]]):
+    difference = runs[page].result()
+    assert not difference, difference
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_are_of_known_kinds(page: Path):
     """So that nobody writes `shell` for `console` and it is never run."""
-    known = {"console", "console one", "python run", "python", "text", "sh", "toml", "json", ""}
-    assert {block.info for block in blocks(page.read_text())} <= known
+    assert {block.info for block in blocks(page.read_text(encoding="utf-8"))} <= KINDS
+
+
+@pytest.mark.parametrize("wrong", ["$ echo one\ntwo", "$ false", "$ echo one"])
+def test_a_wrong_page_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str):
+    monkeypatch.setattr("tests.docs.console.Step.where", "page.md")
+    page = tmp_path / "page.md"
+    page.write_text(f"```console\n$ echo fine\nfine\n{wrong}\n```\n")
+    assert first_difference(page, tmp_path / "run").startswith("page.md")

@@ -12,6 +12,7 @@ from trunkline.lake import changes as changing
 from trunkline.lake.changes import Changes, apply, build
 from trunkline.lake.manifests import ManifestStore, Tree
 from trunkline.model.entries import Entry, line_path
+from trunkline.model.ids import new_id
 from trunkline.storage.objects import open_store
 
 # Names around "/" in byte order, so that "/a", "/a-b", "/a.txt", "/a/x" and "/a0" interleave.
@@ -63,7 +64,7 @@ class Trees:
     """A manifest store in memory that counts what it writes."""
 
     def __init__(self) -> None:
-        self.objects = open_store(f"memory://{id(self)}")
+        self.objects = open_store(f"memory://{new_id()}")
         self.store = ManifestStore(self.objects)
         self._next = count().__next__
 

@@ -142,9 +142,7 @@ def test_a_path_is_refused_as_file_and_folder_exactly_when_it_would_be_both(
         return
     with pytest.raises(PathClash) as caught:
         applied(trees, tree, changes_of(done))
-    both = {
-        (path, other) for path in wanted for other in wanted if other.startswith(path + "/")
-    }
+    both = {(path, other) for path in wanted for other in wanted if other.startswith(path + "/")}
     file, inside = str(caught.value).split('"')[1::2]
     assert (file, inside) in both, "both are named"
 
@@ -190,9 +188,7 @@ def test_an_append_is_kept_with_the_put_before_it_and_dropped_by_a_later_one():
 
 
 @given(done=operations, path=paths, content=contents)
-def test_changes_touch_what_they_put_append_or_remove(
-    done: Operations, path: str, content: int
-):
+def test_changes_touch_what_they_put_append_or_remove(done: Operations, path: str, content: int):
     """Told by applying them to a tree that holds nothing but the path."""
     name = path.encode()
     changes = changes_of(done)

@@ -47,6 +47,7 @@ def start(*args: object, stdin: int | None = None, **environ: str) -> subprocess
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        errors="replace",
         env={**os.environ, **environ},
         cwd=Path(__file__).parents[2],
     )

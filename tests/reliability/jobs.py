@@ -6,13 +6,16 @@ returns is printed as JSON.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import sys
+import time
 from pathlib import Path
 
 import trunkline as tl
 from trunkline.errors import BranchMoved
+from trunkline.storage.catalog import leases
 
 
 def act(location: str, scenario: str) -> None:
@@ -82,6 +85,57 @@ def write_at_random(location: str, branch: str, seed: str, count: str) -> int:
                 lake.put(f"r@{branch}:{path}", source, append=append, message=message)
             made += 1
     return made
+
+
+def write_and_branch(location: str, writer: str, rounds: str) -> dict[str, str]:
+    """Files that reach main by put, by copy and by merge; path to digest of all of them."""
+    made = {}
+    chance = random.Random(int(writer))
+    with tl.open(location) as lake:
+        for number in range(int(rounds)):
+            branch, folder = f"side-{writer}-{number}", f"/{writer}/{number}"
+            lake.create_branch(f"r@{branch}", "main")
+            files = {
+                f"{folder}/small": chance.randbytes(50),
+                f"{folder}/large": chance.randbytes((1 << 20) + 1),
+            }
+            with lake.commit(f"r@{branch}") as commit:
+                for path, data in files.items():
+                    commit.put(path, data)
+            lake.merge(f"r@{branch}", "r@main")
+            lake.cp(f"r@{branch}:{folder}/large", f"r@main:{folder}/copy")
+            files[f"{folder}/copy"] = files[f"{folder}/large"]
+            lake.delete_branch(f"r@{branch}")
+            made.update((path, hashlib.sha256(data).hexdigest()) for path, data in files.items())
+    return made
+
+
+def collect(location: str, stop: str) -> int:
+    """Collect everything that can be, again and again, until told to stop; how often."""
+    rounds = 0
+    with tl.open(location) as lake:
+        while not Path(stop).exists():
+            lake.gc(grace=0)
+            rounds += 1
+    return rounds
+
+
+def put_slowly(location: str) -> dict[str, str]:
+    """A commit whose objects are written long before it ends, under a lease of half a second."""
+    leases.LEASE_MICROS = 500_000
+    leases.RENEW_SECONDS = 0.1
+    folder = Path(location)
+    with tl.open(location) as lake:
+        try:
+            with lake.commit("r@main") as commit:
+                commit.put("/large", bytes(2 << 20))
+                (folder / "written").touch()
+                until = time.monotonic() + 60
+                while not (folder / "go").exists() and time.monotonic() < until:
+                    time.sleep(0.01)
+            return {"id": commit.result.id}
+        except tl.TrunklineError as error:
+            return {"error": error.code, "message": error.message}
 
 
 def put_folder(location: str, source: str) -> dict[str, str]:

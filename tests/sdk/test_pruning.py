@@ -196,9 +196,7 @@ class TestDerivedCommits:
         lake.drop("orders@main", recursive=True)
         assert lake.status().open_commits == ()
 
-    def test_a_set_names_the_commits_that_its_members_actually_used(
-        self, lake: Lake, source: str
-    ):
+    def test_a_set_names_the_commits_that_its_members_actually_used(self, lake: Lake, source: str):
         put(lake, "orders", a="2")
         used = lake.commit_info("charts").id
         assert lake.commit_info(f"totals@{used}").id == head(lake, "totals@main")

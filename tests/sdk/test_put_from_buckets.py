@@ -50,7 +50,9 @@ def test_an_object_takes_the_path_it_is_put_to(lake: tl.Lake) -> None:
 
 def test_all_below_a_prefix_keeps_its_names(lake: tl.Lake) -> None:
     lake.put("orders@main:/in", "s3://theirs/day 1/", recursive=True)
-    found = {info.path: lake.read(f"orders:{info.path}") for info in lake.ls("orders", recursive=True)}
+    found = {
+        info.path: lake.read(f"orders:{info.path}") for info in lake.ls("orders", recursive=True)
+    }
     assert found == {
         f"/in/{name.removeprefix('day 1/')}": name.encode() for name in NAMES if "day" in name
     }

@@ -103,7 +103,9 @@ def test_an_empty_branch_has_no_files_and_no_commit(lake: Lake):
         lake.commit_info("orders@main^")
 
 
-@pytest.mark.parametrize("ref", ["", "@main", "orders@", "orders@main:", "orders@a@b", "a/b/c@main"])
+@pytest.mark.parametrize(
+    "ref", ["", "@main", "orders@", "orders@main:", "orders@a@b", "a/b/c@main"]
+)
 def test_a_malformed_ref_is_refused(lake: Lake, ref: str):
     with pytest.raises(InvalidRef):
         lake.commit_info(ref)

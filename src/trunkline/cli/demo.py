@@ -31,7 +31,7 @@ DAY_1, DAY_2 = "day=2026-01-01", "day=2026-01-02"
 def demo(
     ctx: typer.Context,
     folder: Annotated[
-        str | None, typer.Argument(metavar="[FOLDER]", help="Where; else a temporary one.")
+        str | None, typer.Argument(metavar="FOLDER", help="Where; else a temporary one.")
     ] = None,
 ) -> None:
     """Show the lake at work. It takes a few seconds."""

@@ -38,7 +38,7 @@ def put(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE...",
+            metavar="SOURCE",
             help="Files, folders with -r, https:// or s3:// URLs, - for stdin.",
             show_default=False,
         ),
@@ -75,7 +75,7 @@ def get(
     ctx: typer.Context,
     ref: Ref,
     dest: Annotated[
-        str, typer.Argument(metavar="[DEST]", help="A file or folder; - for stdout.")
+        str, typer.Argument(metavar="DEST", help="A file or folder; - for stdout.")
     ] = ".",
     recursive: Recursive = False,
     tar: Annotated[bool, typer.Option("--tar", help="As one archive, in path order.")] = False,

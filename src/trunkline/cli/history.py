@@ -181,6 +181,21 @@ def _stat_lines(stat: DiffStat) -> Iterator[str]:
 
 
 Globs = list[str] | None
+Strategy = Annotated[
+    str | None,
+    typer.Option("--strategy", metavar="ours|theirs", help="Who wins every conflict."),
+]
+Ours = Annotated[
+    Globs, typer.Option("--ours", metavar="GLOB", help="Keep the target's, may be repeated.")
+]
+Theirs = Annotated[
+    Globs, typer.Option("--theirs", metavar="GLOB", help="Take the source's, may be repeated.")
+]
+
+
+def chosen(ours: Globs, theirs: Globs) -> dict[str, str]:
+    """Who wins which paths."""
+    return dict.fromkeys(ours or (), "ours") | dict.fromkeys(theirs or (), "theirs")
 
 
 @app.command()
@@ -204,25 +219,22 @@ def merge(
             show_default=False,
         ),
     ],
-    strategy: Annotated[
-        str | None,
-        typer.Option("--strategy", metavar="ours|theirs", help="Who wins every conflict."),
-    ] = None,
-    ours: Annotated[
-        Globs, typer.Option("--ours", metavar="GLOB", help="Keep the target's, may be repeated.")
-    ] = None,
-    theirs: Annotated[
-        Globs, typer.Option("--theirs", metavar="GLOB", help="Take the source's, may be repeated.")
-    ] = None,
+    strategy: Strategy = None,
+    ours: Ours = None,
+    theirs: Theirs = None,
     dry_run: DryRun = False,
     message: Message = "",
 ) -> None:
     """Bring the changes of one branch to another. Conflicts are listed and change nothing."""
     run = session.of(ctx)
-    choose = dict.fromkeys(ours or (), "ours") | dict.fromkeys(theirs or (), "theirs")
     with run.open() as lake:
         report = lake.merge(
-            source, target, strategy=strategy, choose=choose, dry_run=dry_run, message=message
+            source,
+            target,
+            strategy=strategy,
+            choose=chosen(ours, theirs),
+            dry_run=dry_run,
+            message=message,
         )
     if dry_run:
         run.output.item(report, lambda r: reports.merge_plan(r, run.output.style))
@@ -237,27 +249,38 @@ def revert(
     branch: Annotated[
         str | None,
         typer.Argument(
-            metavar="[REPO@BRANCH]",
+            metavar="REPO@BRANCH",
             help="Where; else the commit's own branch.",
             autocompletion=complete.revisions,
             show_default=False,
         ),
     ] = None,
+    strategy: Strategy = None,
+    ours: Ours = None,
+    theirs: Theirs = None,
     message: Message = "",
 ) -> None:
     """Undo what a commit changed, by a new commit."""
     run = session.of(ctx)
+    choose = chosen(ours, theirs)
     with run.open() as lake:
-        done = lake.revert(commit, branch, message=message)
+        done = lake.revert(commit, branch, strategy=strategy, choose=choose, message=message)
     run.output.done(done, views.committed(done))
 
 
 @app.command("cherry-pick")
 def cherry_pick(
-    ctx: typer.Context, commit: CommitRef, branch: BranchRef, message: Message = ""
+    ctx: typer.Context,
+    commit: CommitRef,
+    branch: BranchRef,
+    strategy: Strategy = None,
+    ours: Ours = None,
+    theirs: Theirs = None,
+    message: Message = "",
 ) -> None:
     """Repeat on a branch what a commit changed elsewhere."""
     run = session.of(ctx)
+    choose = chosen(ours, theirs)
     with run.open() as lake:
-        done = lake.cherry_pick(commit, branch, message=message)
+        done = lake.cherry_pick(commit, branch, strategy=strategy, choose=choose, message=message)
     run.output.done(done, views.committed(done))

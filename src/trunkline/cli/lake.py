@@ -21,7 +21,7 @@ app = App()
 @app.command()
 def init(
     ctx: typer.Context,
-    path: Annotated[str, typer.Argument(metavar="[PATH]", help="The folder.")] = ".",
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The folder.")] = ".",
     catalog: Annotated[
         str | None,
         typer.Option("--catalog", metavar="URL", help="postgresql://…; else SQLite in the folder."),

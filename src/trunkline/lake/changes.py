@@ -226,7 +226,8 @@ def _end(lines: Lines, low: int, high: int) -> int | None:
 
 def _refuse_clashes(tree: Tree, changes: Changes) -> None:
     """One path cannot be a file and a folder at once."""
-    for folder in _folders_of(changes.puts):
+    # In path order, so that no range of the tree is read twice.
+    for folder in sorted(_folders_of(changes.puts)):
         if folder in changes.puts:
             inside = min(p for p in changes.puts if p.startswith(folder + b"/"))
             raise _clash(folder, inside)
@@ -235,8 +236,8 @@ def _refuse_clashes(tree: Tree, changes: Changes) -> None:
             raise _clash(folder, inside)
     if not tree.ranges:
         return
-    for path in changes.puts:
-        for line in tree.scan(path + b"/"):
+    for path in sorted(changes.puts):
+        for line in tree.scan(path + b"/") if tree.has_below(path) else ():
             if not changes.removes(line_path(line)):
                 raise _clash(path, line_path(line))
 

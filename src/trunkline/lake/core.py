@@ -72,7 +72,6 @@ class Core:
         return self.tree(found.commit)
 
 
-
 def repo_key(session: Session, name: RepoName) -> int:
     key = repos.key_of(session, name)
     if key is not None:

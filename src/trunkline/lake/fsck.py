@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from trunkline.errors import TrunklineError
 from trunkline.lake.core import Core
-from trunkline.lake.manifests import INLINE_KEY, Lines, Range, Tree
+from trunkline.lake.manifests import INLINE_KEY, Lines, ManifestStore, Range, Tree
 from trunkline.lake.reach import read_staged
 from trunkline.model.entries import Entry, line_path, line_size
 from trunkline.storage.catalog import Row, Session, commits, erasures, refs, repos
@@ -131,7 +131,7 @@ class _Trees:
         self._report = report
         self._sizes = sizes
         self._erased = erased
-        self._ranges: set[str] = set()
+        self._ranges: set[tuple[str, str]] = set()
         self._files: set[erasures.Place] = set()
         self.used: set[str] = set()
 
@@ -139,7 +139,8 @@ class _Trees:
         where = f"{root['name']}@{root['id'][:12]}"
         self.used.add(root["root"])
         try:
-            tree = self._core.manifests.read(root["root"], root["root_hash"])
+            # Nothing remembered is good enough here: a store of its own reads every object.
+            tree = ManifestStore(self._core.objects).read(root["root"], root["root_hash"])
         except TrunklineError as error:
             self._problem("manifest", where, error.message)
             return
@@ -152,8 +153,9 @@ class _Trees:
             if held.first <= previous:
                 self._problem("order", where, f"its ranges overlap at {held.first.decode()}")
             previous = held.last
-            if held.id not in self._ranges:
-                self._ranges.add(held.id)
+            # The same lines may be stored twice, and each of the two objects may be damaged.
+            if (held.key, held.id) not in self._ranges:
+                self._ranges.add((held.key, held.id))
                 self._check_range(where, tree, held)
 
     def check_staged(self, key: str) -> None:
@@ -197,7 +199,11 @@ class _Trees:
             return
         size = self._sizes.get(entry.key)
         if size is None:
-            self._problem("missing", f"{where}:{entry.path}", f"object {entry.key} is missing")
+            self._problem(
+                "missing",
+                f"{where}:{entry.path}",
+                f"object {entry.key} is missing; expected hash {entry.checksum}",
+            )
         elif (entry.offset is None and size != entry.size) or (
             entry.offset or 0
         ) + entry.size > size:

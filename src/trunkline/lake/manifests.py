@@ -101,7 +101,13 @@ class Tree:
 
     def has_below(self, folder: bytes) -> bool:
         """Whether any file lies below `folder` (given without its trailing slash)."""
-        return next(self.chunks(folder + b"/"), None) is not None
+        prefix = folder + b"/"
+        for held in self.overlapping(prefix, prefix_end(prefix)):
+            lines = self._load(held)
+            index = bisect_left(lines, prefix)
+            if index < len(lines) and lines[index].startswith(prefix):
+                return True
+        return False
 
     def chunks(self, prefix: bytes = b"/") -> Iterator[Lines]:
         """The lines whose paths start with `prefix`, in order, in non-empty lists."""
@@ -207,8 +213,7 @@ class ManifestStore:
             held, body = small
             ranges.append(held)
         else:
-            for piece in pieces:
-                ranges.append(self._store(piece, new_key))
+            ranges.extend(self._store_all(pieces, new_key))
         root = b"\n".join((HEADER, *(held.encode() for held in ranges)))
         raw = root + b"\n\n" + body if body else root
         key = new_key()
@@ -224,13 +229,25 @@ class ManifestStore:
         raw = b"\n".join(piece)
         return (_describe(piece, raw, INLINE_KEY), raw) if len(raw) <= INLINE_BYTES else None
 
-    def _store(self, piece: Range | Lines, new_key: Callable[[], str]) -> Range:
-        if isinstance(piece, Range):
-            return piece
-        raw = b"\n".join(piece)
-        held = _describe(piece, raw, new_key())
-        self._objects.put(held.key, _compress(raw))
-        self._remember(held.id, piece)
+    def _store_all(
+        self, pieces: Sequence[Range | Lines], new_key: Callable[[], str]
+    ) -> Iterator[Range]:
+        """Store what is new, several at once if there are many: each waits for the disk."""
+        fresh = [(piece, new_key()) for piece in pieces if not isinstance(piece, Range)]
+        if len(fresh) <= 2:
+            stored = [self._store(lines, key) for lines, key in fresh]
+        else:
+            with ThreadPoolExecutor(PREFETCH) as pool:
+                stored = list(pool.map(lambda one: self._store(*one), fresh))
+        following = iter(stored)
+        for piece in pieces:
+            yield piece if isinstance(piece, Range) else next(following)
+
+    def _store(self, lines: Lines, key: str) -> Range:
+        raw = b"\n".join(lines)
+        held = _describe(lines, raw, key)
+        self._objects.put(key, _compress(raw))
+        self._remember(held.id, lines)
         return held
 
     def _load(self, held: Range) -> Lines:
@@ -258,7 +275,9 @@ class ManifestStore:
         try:
             raw = decompress(self._objects.get(key))
         except FileNotFoundError:
-            raise CorruptObject(f"manifest {key} is missing", hint="run: trunkline fsck") from None
+            raise CorruptObject(
+                f"manifest {key} is missing: expected hash {expected}", hint="run: trunkline fsck"
+            ) from None
         except zstandard.ZstdError:
             raw = b""
         if blake3(raw).hexdigest() != expected:

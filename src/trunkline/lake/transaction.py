@@ -99,6 +99,7 @@ class Transaction:
     def __init__(self, core: Core, author: str, message: str = "") -> None:
         self.core = core
         self.id = new_id()
+        self.ended = False
         self.author = author
         self.message = message
         self.drafts: list[Draft] = []
@@ -135,6 +136,7 @@ class Transaction:
         merged: tuple[str, ...] = (),
     ) -> Draft:
         """Start a commit on a branch (or go on with an open commit, named by its id)."""
+        self.refuse_ended()
         if any(other.target.repo == target.repo for other in self.drafts):
             raise Usage(
                 f"this transaction already has a commit on {target.repo}",
@@ -163,9 +165,18 @@ class Transaction:
         self.drafts.append(draft)
         return draft
 
+    def refuse_ended(self) -> None:
+        """What comes after the end would be lost without a word."""
+        if self.ended:
+            raise CommitFinished(
+                f"commit {self.id[:12]} has ended and takes no more changes",
+                hint="start another one",
+            )
+
     # -- how it ends ---------------------------------------------------------------------
 
     def __enter__(self) -> Self:
+        self.refuse_ended()
         self.lease.take()
         return self
 
@@ -175,6 +186,7 @@ class Transaction:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.ended = True
         if kind is not None:
             self.abort()
             return
@@ -360,7 +372,8 @@ class Transaction:
             raise Raced
         for name, commit_id in draft.requires:
             key = repos.key_of(session, name)
-            if key is None or commits.find(session, key, commit_id) is None:
+            reused = commits.find(session, key, commit_id) if key is not None else None
+            if reused is None or reused.forgotten is not None:
                 raise Conflict(f"commit {commit_id[:12]} of {name}, which this one reuses, is gone")
         if plan.staged is not None:
             assert plan.open is not None

@@ -16,10 +16,10 @@ from trunkline.lake.create import Addresses, MigrationReport
 from trunkline.lake.differences import differences
 from trunkline.lake.history import CommitSet
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Project, Repo, RepoName, Tag
+from trunkline.model.display import fields, table
 from trunkline.model.files import Change, FileInfo
 from trunkline.model.paths import normalize_path, validate_name
 from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
-from trunkline.model.display import fields, table
 from trunkline.sdk.results import Diff, GetReport, OpenCommit, Status
 from trunkline.settings import LAKE_FOLDER, Settings
 from trunkline.storage.catalog import refs, repos
@@ -277,6 +277,8 @@ class Lake:
 
     def cat(self, ref: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """The bytes of a file, or a part of them, in pieces."""
+        if start < 0 or (length is not None and length < 0):
+            raise Usage("a part of a file starts at 0 or later and is not shorter than nothing")
         parsed = self._ref(ref, path=Need.REQUIRED)
         where = str(Ref(parsed.repo, parsed.ref))
         entry = files.find(self._core.tree_of(parsed), parsed.path or "/", where)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from trunkline.model.files import Change, ChangeKind
 from trunkline.model.display import table
+from trunkline.model.files import Change, ChangeKind
 
 
 @dataclass(frozen=True, slots=True)

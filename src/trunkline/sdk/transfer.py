@@ -8,6 +8,7 @@ import shutil
 import sys
 import tarfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,6 +30,7 @@ from trunkline.storage.catalog import erasures
 from trunkline.storage.objects.open import open_foreign
 from trunkline.storage.objects.outlet import export
 from trunkline.storage.objects.port import ObjectStore
+from trunkline.storage.objects.source import changed, open_source, same, unreadable
 
 STDIN = "-"
 
@@ -57,19 +59,21 @@ class Putter:
 
     def put(self, sources: Sequence[str], target: str | None) -> None:
         """`target` is the path as it was typed: a trailing slash means a folder."""
+        if not sources:
+            raise Usage("there is nothing to put", hint="name a file, a folder or a URL")
         local = [source for source in sources if source != STDIN and "://" not in source]
         remote = [source for source in sources if source not in local]
         into = target is None or target.endswith("/") or len(sources) > 1 or self._untar
-        if local and not (self._append or self._untar):
-            # Two or more sources go below the target, whatever kinds they are of.
-            folder = f"{target.rstrip('/')}/" if target and len(sources) > 1 else target
-            pairs = local_files(local, folder, recursive=self._recursive)
+        # Two or more sources go below the target, whatever kinds they are of.
+        folder = f"{target.rstrip('/')}/" if target and len(sources) > 1 else target
+        pairs = local_files(local, folder, recursive=self._recursive) if local else []
+        if pairs and not (self._append or self._untar):
             self._writer.put_files(pairs, self._progress)
-        elif local:
-            for path, source in local_files(local, target, recursive=self._recursive):
-                with open(source, "rb") as stream:
-                    place = (target or "/") if self._untar else path
-                    self._stream(place, stream, os.path.basename(source))
+            pairs = []
+        for path, source in pairs:
+            with _open(source) as stream:
+                place = (target or "/") if self._untar else path
+                self._stream(place, stream, os.path.basename(source))
         for source in remote:
             self._remote(source, target or "/", into)
 
@@ -114,6 +118,20 @@ class Putter:
     def _report(self, done: int, size: int) -> None:
         if self._progress is not None:
             self._progress(done, size)
+
+
+@contextmanager
+def _open(source: str) -> Iterator[BinaryIO]:
+    """A local file to read from, that must be the same at the end."""
+    local = os.fsencode(source)
+    fd, before = open_source(local)
+    with open(fd, "rb") as stream:
+        try:
+            yield stream
+        except OSError as error:
+            raise unreadable(local, error) from None
+        if not same(before, os.fstat(fd)):
+            raise changed(local)
 
 
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:
@@ -251,6 +269,8 @@ class Getter:
                 info.mode = 0o644
                 with open_chunks(files.read(self._core, entry)) as content:
                     archive.addfile(info, content)
+                    # The archive takes as many bytes as it needs; the hash is compared after them.
+                    content.read(1)
                 size += entry.size
                 if self._progress:
                     self._progress(1, entry.size)

@@ -53,6 +53,7 @@ class CommitWriter:
 
     def put(self, path: str, data: Data, *, append: bool = False) -> None:
         """Put a file: bytes, the path of a local file (str or Path), an open file, or chunks."""
+        self._transaction.refuse_ended()
         name = _file_path(path)
         intake = self._transaction.intake
         if isinstance(data, bytes | bytearray | memoryview):
@@ -71,6 +72,7 @@ class CommitWriter:
         self, files: Iterable[tuple[str, str | os.PathLike[str]]], progress: Progress | None = None
     ) -> None:
         """Put many local files, on all cores. Files that have not changed are not copied."""
+        self._transaction.refuse_ended()
         pairs = [(_file_path(path), local) for path, local in files]
         known = self._known([path.encode() for path, _ in pairs])
         sizes = {path: (line_hash(line), line_size(line)) for path, line in known.items()}
@@ -81,10 +83,12 @@ class CommitWriter:
 
     def delete(self, path: str) -> None:
         """Remove a file, or a folder with all below it. What is not there is no error."""
+        self._transaction.refuse_ended()
         self._draft.changes.remove(normalize_path(path).encode())
 
     def copy(self, source: str, path: str) -> None:
         """Copy a file or folder from any commit by reference: no bytes move."""
+        self._transaction.refuse_ended()
         ref = parse_ref(source, project=self._project, path=Need.REQUIRED)
         core = self._transaction.core
         with core.database.read() as session:

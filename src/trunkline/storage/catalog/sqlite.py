@@ -8,7 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from trunkline.errors import CorruptObject, DiskFull, ReadOnly, TrunklineError, Unavailable, WrongFormat
+from trunkline.errors import (
+    CorruptObject,
+    DiskFull,
+    ReadOnly,
+    TrunklineError,
+    Unavailable,
+    WrongFormat,
+)
 from trunkline.model.time import now_micros
 from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Session
 

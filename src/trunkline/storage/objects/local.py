@@ -104,17 +104,19 @@ class LocalStore:
     def check(self) -> None:
         probe(self)
 
-    def create_temporary(self, key: str) -> tuple[int, str]:
-        """A new file to write to, named so that its transaction can be told."""
+    def temporary_path(self, key: str) -> str:
+        """A new name below `tmp/`, from which its transaction can be told."""
         name = key.rpartition("/")[2][:180]
-        path = f"{self._base}{TEMPORARY}{name}.{os.urandom(6).hex()}"
+        return f"{self._base}{TEMPORARY}{name}.{os.urandom(6).hex()}"
+
+    def create(self, path: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             try:
-                return os.open(path, flags, _MODE), path
+                return os.open(path, flags, _MODE)
             except FileNotFoundError:
                 self._make_folder(os.path.dirname(path))
-                return os.open(path, flags, _MODE), path
+                return os.open(path, flags, _MODE)
         except OSError as error:
             raise self.writing(error) from None
 
@@ -198,7 +200,9 @@ class LocalWriter:
 
     def write(self, buffer: Buffer, /) -> None:
         if self._fd < 0:
-            self._fd, self._path = self._store.create_temporary(self.key)
+            # Known before the file is there: an interruption may come right after it is made.
+            self._path = self._store.temporary_path(self.key)
+            self._fd = self._store.create(self._path)
         view = memoryview(buffer)
         try:
             while view:
@@ -213,12 +217,11 @@ class LocalWriter:
             raise self._store.writing(error) from None
 
     def publish(self) -> None:
-        if self._fd < 0:
-            self.write(b"")
         try:
+            if self._fd < 0:
+                self.write(b"")
             os.fdatasync(self._fd)
-            os.close(self._fd)
-            self._fd = -1
+            self._close()
             self._store.move_into_place(self._path, self.key)
         except OSError as error:
             self.discard()
@@ -229,9 +232,7 @@ class LocalWriter:
         self._path = ""
 
     def discard(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._close()
         if self._path:
             path, self._path = self._path, ""
             try:
@@ -239,6 +240,11 @@ class LocalWriter:
             except OSError:
                 # Renamed already, or a disk that fails: gc removes what is left in tmp/.
                 return
+
+    def _close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
     def __enter__(self) -> Self:
         return self

@@ -6,6 +6,7 @@ Costs are per file, so the loop over files is written for speed and touches noth
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 
 from blake3 import blake3
@@ -14,7 +15,15 @@ from trunkline import errors
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.storage.objects.port import Buffer, ObjectStore, ObjectWriter
-from trunkline.storage.objects.source import OPEN_FLAGS, changed, not_a_file, same, unreadable
+from trunkline.storage.objects.source import (
+    OPEN_FLAGS,
+    TICK,
+    changed,
+    not_a_file,
+    same,
+    settled,
+    unreadable,
+)
 
 PACK_LIMIT = 1 << 20
 PACK_SIZE = 64 << 20
@@ -59,6 +68,7 @@ class Packer:
         limit = self._limit
         os_open, fstat, read, close, flags = os.open, os.fstat, os.read, os.close, OPEN_FLAGS
         append, hasher, line_of = lines.append, blake3, self._append
+        recent = time.time_ns() - TICK
         for path, local, known in jobs:
             try:
                 fd = os_open(local, flags)
@@ -72,6 +82,9 @@ class Packer:
                 if size > limit:
                     append(LARGE)
                     continue
+                if before.st_mtime_ns > recent:
+                    before = settled(fd, local)
+                    size = before.st_size
                 # One byte more than expected: a file that grew shows itself.
                 data = read(fd, size + 1)
                 if len(data) != size or not same(before, fstat(fd)):

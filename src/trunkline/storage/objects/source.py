@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 from trunkline import errors
 
 # A pipe opened without O_NONBLOCK waits for its other end.
 OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+# File times stand still for some milliseconds: two writes may have the same one.
+TICK = 20_000_000
+_PATIENCE = 20
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -29,10 +34,23 @@ def open_source(local: str | bytes) -> tuple[int, os.stat_result]:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise not_a_file(local, status.st_mode)
+        if status.st_mtime_ns > time.time_ns() - TICK:
+            status = settled(fd, local)
     except BaseException:
         os.close(fd)
         raise
     return fd, status
+
+
+def settled(fd: int, local: str | bytes) -> os.stat_result:
+    """The state of a file that was written to just now, when it can tell of further writes."""
+    for _ in range(_PATIENCE):
+        status = os.fstat(fd)
+        young = status.st_mtime_ns + TICK - time.time_ns()
+        if not 0 < young <= TICK:
+            return status
+        time.sleep(young / 1e9)
+    raise changed(local)
 
 
 def same(before: os.stat_result, after: os.stat_result) -> bool:

@@ -1,0 +1,210 @@
+"""Erase: a path's bytes gone from every commit, on the record. SEMANTICS 9."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.sdk.conftest import data_objects, head, objects, put, tree
+from tests.sdk.test_pruning import derive
+from trunkline import Lake
+from trunkline.errors import Erased, NotFound
+from trunkline.model.commits import RepoCommit, RepoName
+from trunkline.model.entries import Entry
+from trunkline.storage.catalog import erasures
+
+SECRET = b"the secret of Ada Lovelace"
+
+
+def found_anywhere(lake: Lake, needle: bytes = SECRET) -> list[str]:
+    """Files of the lake's folder that hold these bytes."""
+    folder = Path(lake.location) / ".trunkline"
+    search = subprocess.run(
+        ["grep", "-rlaF", needle.decode(), str(folder)], capture_output=True, text=True, check=False
+    )
+    return search.stdout.splitlines()
+
+
+@pytest.fixture
+def held(lake: Lake) -> Lake:
+    """Two versions of /ada, each in a pack between other files."""
+    put(lake, "orders", aaa="before", ada=SECRET, zzz="after")
+    put(lake, "orders", ada=SECRET + b", again", more="more")
+    return lake
+
+
+def test_the_bytes_are_gone_from_every_commit(held: Lake):
+    assert len(found_anywhere(held)) == 2
+    report = held.erase("orders:/ada", "she asked")
+    assert found_anywhere(held) == []
+    assert (report.path, report.versions) == ("/ada", 2)
+    assert report.bytes == 2 * len(SECRET) + len(b", again")
+    assert len(report.commits) == 2
+    assert (report.also_at, report.derived) == ((), ())
+
+
+def test_other_files_in_the_pack_are_as_they_were(held: Lake):
+    held.erase("orders:/ada")
+    assert tree(held, "orders") == {"/aaa": "before", "/more": "more", "/zzz": "after"}
+    assert held.read("orders@main.1:/aaa") == b"before"
+    assert held.read("orders@main.1:/zzz") == b"after"
+
+
+def test_the_head_no_longer_lists_it_and_old_commits_say_that_it_was_erased(held: Lake):
+    report = held.erase("orders:/ada", "she asked")
+    assert report.removed_from == ("main",)
+    with pytest.raises(NotFound, match="there is no"):
+        held.read("orders:/ada")
+    with pytest.raises(Erased, match=r"/ada was erased on \d{4}-\d\d-\d\d by ada: she asked"):
+        held.read("orders@main.1:/ada")
+    with pytest.raises(Erased):
+        list(held.cat("orders@main.2:/ada", 3, 4))
+    assert held.stat("orders@main.1:/ada").size == len(SECRET), "the record stays"
+
+
+def test_a_file_of_its_own_is_erased_too(lake: Lake, tmp_path: Path):
+    put(lake, "orders", large=SECRET * 60_000, small="1")
+    lake.erase("orders:/large")
+    assert found_anywhere(lake) == []
+    for read in (lake.read, lambda ref: list(lake.cat(ref, 5, 5))):
+        with pytest.raises(Erased):
+            read("orders@main.1:/large")
+    with pytest.raises(Erased):
+        lake.get("orders@main.1:/large", tmp_path / "copy")
+
+
+def test_getting_a_folder_leaves_out_what_was_erased(held: Lake, tmp_path: Path):
+    held.erase("orders:/ada")
+    report = held.get("orders@main.1", tmp_path / "out", recursive=True)
+    assert (report.files, report.erased) == (2, 1)
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["aaa", "zzz"]
+    assert held.get("orders@main.1", tmp_path / "out.tar", tar=True).erased == 1
+    with pytest.raises(Erased):
+        held.get("orders@main.1:/ada", tmp_path / "one")
+
+
+def test_a_folder_is_erased_with_all_that_was_ever_below_it(lake: Lake):
+    put(lake, "orders", **{"ada/1": SECRET, "ada-b": b"kept"})
+    lake.rm("orders:/ada", recursive=True)
+    put(lake, "orders", **{"ada/2": SECRET + b"2"})
+    assert lake.erase("orders:/ada").versions == 2
+    assert found_anywhere(lake) == []
+    assert tree(lake, "orders") == {"/ada-b": "kept"}
+
+
+def test_an_empty_neighbour_is_not_taken_for_it(lake: Lake, tmp_path: Path):
+    """In a pack an empty file lies where the next one begins."""
+    with lake.commit("orders") as commit:
+        for name, content in (("empty", b""), ("ada", SECRET), ("none", b""), ("last", b"last")):
+            commit.put(f"/{name}", content)
+    lake.erase("orders:/ada")
+    lake.erase("orders:/none")
+    lake.get("orders@main.1", tmp_path / "out", recursive=True)
+    assert {p.name: p.read_text() for p in (tmp_path / "out").iterdir()} == {
+        "empty": "", "last": "last",
+    }  # fmt: skip
+    assert lake.read("orders@main.1:/empty") == b""
+    assert lake.fsck(deep=True).ok
+
+
+def test_every_branch_loses_it(held: Lake):
+    held.create_branch("orders@dev", "main")
+    held.create_branch("orders@without", "main")
+    held.rm("orders@without:/ada")
+    assert held.erase("orders:/ada").removed_from == ("dev", "main")
+    assert "/ada" not in tree(held, "orders@dev")
+
+
+def test_copies_by_reference_are_listed_and_lose_the_bytes_too(held: Lake):
+    held.create_repo("copies")
+    held.cp("orders:/ada", "copies:/x/copy")
+    held.cp("orders:/ada", "orders:/other")
+    put(held, "copies", unrelated="1")
+    report = held.erase("orders:/ada")
+    assert report.also_at == ("copies:/x/copy", "orders:/other")
+    with pytest.raises(Erased):
+        held.read("copies:/x/copy")
+
+
+def test_every_derived_commit_that_held_data_from_it_is_listed(held: Lake):
+    first = held.commit_info("orders@main.1").id
+    made = []
+    for name in ("totals", "charts"):
+        held.create_repo(name)
+        made.append(put(held, name, a="1"))
+    derive(held, f"totals@{made[0]}", f"orders@{first}")
+    derive(held, f"charts@{made[1]}", f"totals@{made[0]}")
+    assert set(held.erase("orders:/ada").derived) == {
+        RepoCommit(RepoName("default", "totals"), made[0]),
+        RepoCommit(RepoName("default", "charts"), made[1]),
+    }
+
+
+def test_what_was_never_there_cannot_be_erased(held: Lake):
+    before = head(held, "orders@main")
+    with pytest.raises(NotFound, match="has ever held"):
+        held.erase("orders:/nobody")
+    assert head(held, "orders@main") == before
+
+
+def test_a_lake_with_erasures_is_sound(held: Lake):
+    held.erase("orders:/ada")
+    report = held.fsck(deep=True)
+    assert report.ok
+    assert report.erased_files == 2
+    held.gc(grace=0)
+    assert held.fsck(deep=True).ok
+
+
+def test_an_erasure_that_was_only_recorded_is_finished_by_gc(held: Lake):
+    """As after a crash between the record and the bytes."""
+    for ref in ("orders@main.1", "orders@main.2"):
+        line = held._core.tree_of(held._ref(ref)).find(b"/ada")
+        assert line is not None
+        with held._core.database.write() as session:
+            erasures.record(session, 1, [Entry.decode(line)], "ada", "")
+    assert found_anywhere(held) != []
+    held.gc()
+    assert found_anywhere(held) == []
+
+
+def test_the_same_bytes_can_be_put_again(held: Lake, tmp_path: Path):
+    held.erase("orders:/ada")
+    (tmp_path / "ada").write_bytes(SECRET)
+    held.put("orders:/ada", tmp_path / "ada")
+    assert held.read("orders:/ada") == SECRET
+    assert len(data_objects(held)) == 3
+
+
+def test_the_same_bytes_can_be_put_again_where_the_head_still_lists_them(
+    held: Lake, tmp_path: Path
+):
+    """A branch with an open commit cannot be changed by erase; its head lists what is gone."""
+    held.start_commit("orders@main")
+    assert held.erase("orders:/ada").removed_from == ()
+    (tmp_path / "ada").write_bytes(SECRET + b", again")
+    held.put("orders:/ada", tmp_path / "ada")
+    held.finish_commit("orders@main")
+    assert held.read("orders:/ada") == SECRET + b", again"
+
+
+def test_appending_to_what_was_erased_says_so(held: Lake):
+    held.start_commit("orders@main")
+    held.erase("orders:/ada")
+    with held.commit("orders@main") as commit:
+        commit.put("/ada", b"more", append=True)
+    with pytest.raises(Erased):
+        held.finish_commit("orders@main")
+
+
+def test_it_is_on_the_record(held: Lake):
+    held.erase("orders:/ada", "she asked")
+    with held._core.database.read() as session:
+        rows = session.all("SELECT path, author, reason, done FROM erasures")
+        events = session.all("SELECT kind FROM events WHERE kind = 'erase'")
+    recorded = {(row["path"], row["author"], row["reason"], row["done"]) for row in rows}
+    assert recorded == {("/ada", "ada", "she asked", 1)}
+    assert len(events) == 1
+    assert objects(held)
