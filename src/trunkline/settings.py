@@ -100,10 +100,10 @@ _ALL = (
     Setting("url.allow_private", Kind.FLAG, "no", "Fetch from private addresses too."),
     Setting("url.allow_http", Kind.FLAG, "no", "Fetch over http:// too."),
     Setting("url.max_bytes", Kind.SIZE, "100GiB", "The most that is fetched from one URL."),
-    Setting("url.timeout", Kind.DURATION, "60s", "How long a URL may stay silent."),
+    Setting("url.timeout", Kind.DURATION, "1h", "How long a fetch from a URL may take in all."),
     Setting("s3.endpoint", Kind.TEXT, None, "The address of an S3 server other than Amazon's."),
     Setting("s3.region", Kind.TEXT, None, "The region; else what the environment says."),
-    Setting("s3.path_style", Kind.FLAG, "no", "Name the bucket in the path, not in the host."),
+    Setting("s3.path_style", Kind.FLAG, "yes", "Name the bucket in the path, not in the host."),
     Setting("s3.allow_http", Kind.FLAG, "no", "Talk to the S3 server over http://."),
 )  # fmt: skip
 

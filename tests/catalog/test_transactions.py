@@ -7,7 +7,7 @@ import pytest
 
 from tests.catalog.conftest import Place
 from tests.postgres import postgres
-from trunkline.errors import CommitUnknown, Unavailable
+from trunkline.errors import CommitUnknown, Unavailable, Usage
 from trunkline.storage.catalog import Database, Session
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
@@ -112,6 +112,23 @@ def test_parameters_are_never_pasted(database: Database):
     with database.write() as session:
         session.execute(INSERT, {"name": hostile, "value": hostile})
     assert value(database, hostile) == hostile
+
+
+def test_bytes_that_are_no_text_are_refused(database: Database):
+    """As an argument in another encoding arrives from a shell."""
+    with pytest.raises(Usage, match="is not text"), database.write() as session:
+        session.execute(INSERT, {"name": "a", "value": "caf\udce9"})
+    assert value(database, "a") is None
+
+
+def test_a_zero_character_is_kept_or_refused(database: Database):
+    try:
+        with database.write() as session:
+            session.execute(INSERT, {"name": "a", "value": "a\0b"})
+    except Usage:
+        assert value(database, "a") is None
+    else:
+        assert value(database, "a") == "a\0b"
 
 
 def test_the_clock_goes_forward(database: Database):

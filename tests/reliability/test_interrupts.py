@@ -107,7 +107,11 @@ def test_a_get_that_is_interrupted_leaves_nothing(lake, tmp_path, large, how):
     out = tmp_path / "out"
     out.mkdir()
     (out / "mine").write_text("mine")
-    options = {"file": ["r@main:/d/large.bin"], "folder": ["-r", "r@main"], "archive": ["--tar", "r@main"]}
+    options = {
+        "file": ["r@main:/d/large.bin"],
+        "folder": ["-r", "r@main"],
+        "archive": ["--tar", "r@main"],
+    }
     get = ["get", "--lake", tmp_path, *options[how], out / "got"]
     result = interrupt(*get, when=begun(out, ".got*" if how != "folder" else ".got*/**/*"))
     assert (result.code, result.err) == (130, "interrupted\n")

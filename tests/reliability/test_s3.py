@@ -106,9 +106,10 @@ def work(lake: tl.Lake, tmp_path: Path) -> None:
     for name in ("small", "empty", "large.bin"):
         assert (tmp_path / "out" / "in" / name).read_bytes() == (folder / name).read_bytes()
     assert lake.read("r@main:/kept") == b"kept, and more"
-    assert b"".join(lake.cat("r@main:/in/large.bin", LARGE - 5)) == lake.read(
-        "r@main:/in/large.bin"
-    )[-5:]
+    assert (
+        b"".join(lake.cat("r@main:/in/large.bin", LARGE - 5))
+        == lake.read("r@main:/in/large.bin")[-5:]
+    )
     lake.delete_branch("r@side")
     assert_no_orphans(lake)
 

@@ -87,7 +87,7 @@ def test_small_files_that_are_written_to_are_whole_or_refused(lake, tmp_path):
     for file in files:
         file.write_bytes(b"a" * 50_000)
     with _changing(files):
-        for _ in range(8):
+        for _ in range(4):
             result = cli("put", "--lake", tmp_path, "-r", "r@main:/", folder, "--json")
             if result.code:
                 assert (result.code, result.error["code"]) == (1, "source_changed")

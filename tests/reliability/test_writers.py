@@ -39,7 +39,9 @@ def test_writers_of_different_paths_on_one_branch_all_succeed(shared, tmp_path):
         for number, commit in enumerate(made):
             path = f"/{writer}/{number}"
             assert lake.read(f"r@main:{path}") == f"{writer} {number}".encode()
-            assert [change.path for change in lake.changes(lake.commit_info(f"r@{commit}"))] == [path]
+            assert [change.path for change in lake.changes(lake.commit_info(f"r@{commit}"))] == [
+                path
+            ]
     assert_no_orphans(lake)
 
 

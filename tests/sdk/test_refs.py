@@ -146,6 +146,7 @@ class TestLog:
         lake.delete_branch("orders@dev")
         assert {c.id for c in lake.history("orders")} == {*ids, side}
         assert len(lake.history("orders", limit=2)) == 2
+        assert lake.history("orders", limit=0) == lake.history("orders", limit=-1) == []
 
     def test_what_a_commit_changed(self, lake: Lake, ids: list[str]):
         first, second = (lake.commit_info(f"orders@main.{n}") for n in (1, 2))

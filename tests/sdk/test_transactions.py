@@ -65,6 +65,14 @@ def test_a_branch_and_a_commit_on_it_take_effect_together(lake: Lake):
     assert tree(lake, "orders@main") == {"/a": "1"}
 
 
+def test_a_new_branch_starts_at_main_unless_told_otherwise(lake: Lake):
+    first, second = put(lake, "orders", a="1"), put(lake, "orders", a="2")
+    with lake.transaction() as transaction:
+        transaction.create_branch("orders@here")
+        transaction.create_branch("orders@there", "main^")
+    assert (head(lake, "orders@here"), head(lake, "orders@there")) == (second, first)
+
+
 def test_a_branch_of_a_new_repo(lake: Lake):
     with lake.transaction() as transaction:
         transaction.create_repo("prices")

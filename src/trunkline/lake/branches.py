@@ -35,7 +35,7 @@ def add_branch(session: Session, target: Ref, source: Ref | None, author: str) -
     if refs.branch(session, repo, target.ref):
         raise AlreadyExists(
             f'{target.repo} has a branch "{target.ref}" already',
-            hint=f"to move it: trunkline branch move {target} --to REF",
+            hint=f"to move it: trunkline branch move {target} REF",
         )
     if refs.tag(session, repo, target.ref):
         raise AlreadyExists(f'{target.repo} has a tag "{target.ref}"; choose another name')

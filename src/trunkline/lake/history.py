@@ -75,7 +75,7 @@ def whole_history(core: Core, ref: Ref, limit: int | None) -> list[Commit]:
         heads = {b.head for b in refs.branches(session, repo) if b.head}
         heads |= {t.commit for t in refs.tags(session, repo)}
     walk = commits.walk(_fetcher(core, repo), sorted(heads))
-    return list(islice(walk, limit))
+    return list(islice(walk, None if limit is None else max(limit, 0)))
 
 
 def _fetcher(core: Core, repo: int) -> Callable[[str, int], list[Commit]]:

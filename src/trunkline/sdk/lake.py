@@ -588,7 +588,7 @@ def store_options(found: Settings) -> dict[str, str]:
     options = {
         "endpoint": found.text("s3.endpoint"),
         "region": found.text("s3.region"),
-        "virtual_hosted_style_request": "false" if found.flag("s3.path_style") else "",
+        "virtual_hosted_style_request": "" if found.flag("s3.path_style") else "true",
         "allow_http": "true" if found.flag("s3.allow_http") else "",
     }
     return {name: value for name, value in options.items() if value}

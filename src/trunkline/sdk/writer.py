@@ -12,10 +12,10 @@ from trunkline.errors import Usage
 from trunkline.lake.core import Core, resolve, resolve_commit
 from trunkline.lake.manifests import Tree
 from trunkline.lake.transaction import Draft, Transaction, copied
-from trunkline.model.commits import Commit
+from trunkline.model.commits import DEFAULT_BRANCH, Commit
 from trunkline.model.entries import Entry, line_hash, line_size
 from trunkline.model.paths import ROOT, normalize_path
-from trunkline.model.refs import Need, parse_branch, parse_ref, parse_repo
+from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
 from trunkline.storage.catalog import erasures
 from trunkline.storage.catalog.erasures import place_of
 
@@ -164,8 +164,12 @@ class LakeTransaction:
         self._transaction.create_repo(parse_repo(name, project=self._project), description)
 
     def create_branch(self, ref: str, from_: str | None = None) -> None:
+        """A new branch at a commit, by default where `main` is."""
         target = parse_branch(ref, project=self._project)
-        source = parse_ref(from_, project=self._project, path=Need.FORBIDDEN) if from_ else None
+        start = from_ or DEFAULT_BRANCH
+        source = Ref(target.repo, start)
+        if "@" in start:
+            source = parse_ref(start, project=self._project, path=Need.FORBIDDEN)
         self._transaction.create_branch(target, source)
 
     def commit(

@@ -180,7 +180,7 @@ def walk(fetch: Callable[[str, int], Sequence[Commit]], heads: Iterable[str]) ->
     is held while the caller looks at what it got.
     """
     fetched: dict[str, Commit] = {}
-    queue: list[tuple[int, str]] = []
+    queue: list[tuple[int, int, str]] = []
     seen: set[str] = set()
     page = 16
 
@@ -192,14 +192,14 @@ def walk(fetch: Callable[[str, int], Sequence[Commit]], heads: Iterable[str]) ->
         if commit_id not in fetched:
             fetched.update((commit.id, commit) for commit in fetch(commit_id, page))
             page = _PAGE
-        if commit_id in fetched:
-            # Ids sort by time; inverting the order of (generation, id) puts the newest first.
-            heapq.heappush(queue, (-fetched[commit_id].generation, _descending(commit_id)))
+        if found := fetched.get(commit_id):
+            # Ids tell when work began; what was finished later may have begun before.
+            heapq.heappush(queue, (-(found.finished or 0), -found.generation, commit_id))
 
     for head in heads:
         push(head)
     while queue:
-        commit = fetched.pop(_descending(heapq.heappop(queue)[1]))
+        commit = fetched.pop(heapq.heappop(queue)[2])
         yield commit
         for parent in commit.parents:
             push(parent)
@@ -400,13 +400,6 @@ def _replace_below(session: Session, repo: int, roots: Iterable[str]) -> None:
 def _edges(session: Session, sql: str, repo: int, commit_id: str) -> list[RepoCommit]:
     rows = session.all(sql, {"repo": repo, "id": commit_id})
     return [RepoCommit(RepoName(row["project"], row["name"]), row["id"]) for row in rows]
-
-
-_FLIP = str.maketrans("0123456789abcdef", "fedcba9876543210")
-
-
-def _descending(commit_id: str) -> str:
-    return commit_id.translate(_FLIP)
 
 
 def _link(row: Row) -> Link:

@@ -6,8 +6,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from trunkline.errors import Usage
+
 Params = Mapping[str, Any]
 NO_PARAMS: Params = {}
+
+
+def not_text(error: UnicodeEncodeError) -> Usage:
+    """For bytes that came in as text and are none: arguments in another encoding than UTF-8."""
+    return Usage(f"{error.object!r} is not text that can be kept", hint="use UTF-8")
 
 
 class Row(Protocol):
@@ -40,8 +47,8 @@ class Database(Protocol):
     """Opens transactions. Every session sees one consistent state of the database.
 
     Failures leave as `Unavailable` (locked, unreachable: nothing happened), `DiskFull`,
-    `ReadOnly`, `CorruptObject`, or `CommitUnknown` when the connection broke while a
-    write was being made durable, so that it may or may not have happened.
+    `ReadOnly`, `CorruptObject`, `Usage` (text that is none), or `CommitUnknown` when the
+    connection broke while a write was being made durable, so that it may or may not have happened.
     """
 
     url: str

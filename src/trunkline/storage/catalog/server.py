@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, OperationalError
 
 from trunkline.errors import (
     CommitUnknown,
@@ -20,7 +20,7 @@ from trunkline.errors import (
     Usage,
     WrongFormat,
 )
-from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Session
+from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Session, not_text
 
 WAIT_SECONDS = 60
 # One lock for the whole catalog: the same promise that SQLite's single writer gives.
@@ -115,6 +115,8 @@ def server_errors(url: str) -> Iterator[None]:
     """Say in our words what the database or its driver has to say."""
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise not_text(error) from error
     except DBAPIError as error:
         raise _translate(error, _shown(url)) from error
 
@@ -131,9 +133,11 @@ def driver_errors(translate: Callable[[Any], TrunklineError]) -> Iterator[None]:
 def _translate(error: DBAPIError, url: str) -> TrunklineError:
     state = getattr(error.orig, "sqlstate", None) or ""
     reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else state
+    if isinstance(error, DataError):
+        return Usage(f"the database does not take this text: {reason}")
     if state == "53100":
         return DiskFull(f"the database server {url} has no space left")
-    if state == "25006":
+    if state in ("25006", "42501"):
         return ReadOnly(f"the database {url} only allows reading")
     if state == "42P01":
         return WrongFormat(f"{url} is not the catalog of a lake", hint="restore a backup")

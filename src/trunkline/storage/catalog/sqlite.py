@@ -17,7 +17,7 @@ from trunkline.errors import (
     WrongFormat,
 )
 from trunkline.model.time import now_micros
-from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Session
+from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Session, not_text
 
 BUSY_SECONDS = 60.0
 
@@ -123,6 +123,8 @@ class SqliteDatabase:
     def _translated(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeEncodeError as error:
+            raise not_text(error) from error
         except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
             raise translate(error, self.path) from error
 

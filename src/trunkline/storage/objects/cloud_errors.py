@@ -14,10 +14,18 @@ _code = re.compile(r"<Code>([A-Za-z0-9]{1,60})</Code>")
 _status = re.compile(r"status code: (\d{3})")
 
 _NO_BUCKET = frozenset(("NoSuchBucket", "ContainerNotFound", "InvalidBucketName"))
-_CREDENTIALS = frozenset((
-    "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken",
-    "AuthorizationHeaderMalformed", "AuthenticationFailed", "InvalidSecurity",
-))
+_CREDENTIALS = frozenset(
+    (
+        "AccessDenied",
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
+        "InvalidToken",
+        "ExpiredToken",
+        "AuthorizationHeaderMalformed",
+        "AuthenticationFailed",
+        "InvalidSecurity",
+    )
+)
 _FULL = frozenset(("XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"))
 _REFUSED = frozenset(("PermissionDeniedError", "UnauthenticatedError"))
 _INSTANCE = "/latest/api/token"
@@ -53,6 +61,6 @@ def translate(error: Exception, where: str, key: str) -> Exception:
     if 400 <= status < 500 and status not in (408, 429):
         return errors.Failed(f"{where} rejects a request{said}")
     return errors.Unavailable(
-        f"{where} does not answer{said}", hint="try again; nothing was changed"
+        f"{where} does not answer{said}",
+        hint="check the endpoint and the region, then try again; nothing was changed",
     )
-

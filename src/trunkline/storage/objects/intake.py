@@ -110,8 +110,13 @@ class Intake:
                         crowd.submit(
                             number * _BATCH + place,
                             partial(
-                                store_file, self._store, self._keys, path.decode(), local,
-                                known.get(path, _NOTHING), crowd.wrote,
+                                store_file,
+                                self._store,
+                                self._keys,
+                                path.decode(),
+                                local,
+                                known.get(path, _NOTHING),
+                                crowd.wrote,
                             ),
                         )
                     tally.add(len(lines) - large, size)

@@ -59,4 +59,3 @@ def read_packed(store: ObjectStore, entry: Entry) -> bytes:
     if len(data) != entry.size or blake3(data).hexdigest() != entry.checksum:
         raise corrupt(entry.path, entry.checksum, entry.key)
     return data
-
