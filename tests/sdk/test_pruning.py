@@ -7,7 +7,10 @@ import pytest
 from tests.sdk.conftest import head, put, tree
 from trunkline import Lake
 from trunkline.errors import CommitUnfinished, InUse, NotFound, Precondition
+from trunkline.lake.core import resolve
+from trunkline.lake.lease import pinned
 from trunkline.model.commits import RepoCommit, RepoName
+from trunkline.model.refs import parse_ref
 from trunkline.storage.catalog import commits, repos
 
 
@@ -276,3 +279,24 @@ class TestForget:
         with pytest.raises(NotFound, match="was forgotten"):
             lake.revert("orders@main")
         assert [c.message for c in lake.log("orders", path="/a")]
+
+
+@pytest.mark.parametrize("verb", ["drop", "forget", "squash"])
+def test_a_commit_that_is_being_read_keeps_its_data(lake: Lake, verb: str) -> None:
+    for text in (b"1", b"2", b"3"):
+        with lake.commit("orders@main") as commit:
+            commit.put("/a", text)
+    ref = "orders@main" if verb == "drop" else "orders@main~1"
+    with lake._core.database.read() as session:
+        found = resolve(session, parse_ref(ref))
+    with pinned(lake._core, found), pytest.raises(InUse, match="being read"):
+        getattr(lake, verb)(ref)
+    getattr(lake, verb)(ref)
+
+
+def test_erase_waits_for_open_commits(lake: Lake) -> None:
+    with lake.commit("orders@main") as commit:
+        commit.put("/a", b"1")
+    lake.start_commit("orders@main")
+    with pytest.raises(Precondition, match="unfinished"):
+        lake.erase("orders:/a")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from trunkline.errors import AlreadyExists, InUse, NotFound, Precondition, Usage
 from trunkline.lake.core import Core, Resolved, expect_head, repo_key, resolve, resolve_commit
-from trunkline.model.commits import DEFAULT_BRANCH, Branch, RepoKind, RepoName, Tag
+from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, RepoKind, RepoName, Tag
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
-from trunkline.storage.catalog import Session, commits, events, refs, repos
+from trunkline.storage.catalog import Session, commits, events, leases, refs, repos
 
 
 def add_repo(
@@ -113,6 +113,14 @@ def refuse_open(branch: Branch) -> None:
         raise Precondition(
             f"{branch.repo}@{branch.name} has the unfinished commit {branch.open[:12]}",
             hint=f"finish it first: trunkline commit finish {branch.repo}@{branch.name}",
+        )
+
+
+def refuse_read(session: Session, repo: int, commit: Commit) -> None:
+    """Somebody is reading this commit right now: its data must stay."""
+    if (repo, commit.id) in leases.pinned(session):
+        raise InUse(
+            f"{commit.short_id} of {commit.repo} is being read right now", hint="try again later"
         )
 
 

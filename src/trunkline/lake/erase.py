@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from trunkline.errors import NotFound, Precondition
+from trunkline.lake.branches import refuse_open, refuse_read
 from trunkline.lake.core import Core, repo_key, resolve_commit
 from trunkline.lake.files import lines_below
 from trunkline.lake.reach import new_ranges
@@ -55,6 +56,7 @@ def forget(core: Core, ref: Ref) -> Commit:
                 f"{commit.short_id} is what {', '.join(heads)} points at, and is still read",
                 hint="forget older commits, or move the branch first",
             )
+        refuse_read(session, found.repo, commit)
         if commit.forgotten is None:
             commits.mark_forgotten(session, found.repo, commit.id, session.now())
             events.emit(session, "forget", commit.repo, {"id": commit.id})
@@ -68,6 +70,9 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
     path = ref.path or "/"
     with core.database.read() as session:
         repo = repo_key(session, ref.repo)
+        for branch in refs.branches(session, repo):
+            # What is staged in an open commit would come back when it is finished.
+            refuse_open(branch)
         roots = [row for row in commits.every_root(session) if row["repo"] == repo]
     held: dict[Place, Entry] = {}
     holders: list[str] = []
@@ -136,7 +141,7 @@ def _remove_from_heads(core: Core, ref: Ref, path: str, author: str) -> tuple[st
         target = Ref(ref.repo, branch.name)
         if branch.head is None or not lines_below(core.tree_of(target), path):
             continue
-        if branch.open or found is None or found.kind is not RepoKind.USER:
+        if found is None or found.kind is not RepoKind.USER:
             continue
         with Transaction(core, author) as transaction:
             draft = transaction.draft(target, f"Erase {path}", follow=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from trunkline.errors import CommitUnfinished, InUse, Precondition
-from trunkline.lake.branches import refuse_open
+from trunkline.lake.branches import refuse_open, refuse_read
 from trunkline.lake.core import Core, repo_key, resolve, resolve_commit
 from trunkline.lake.differences import Difference, differences
 from trunkline.model.commits import Branch, Commit, RepoCommit
@@ -121,6 +121,7 @@ def squash(core: Core, ref: Ref, recursive: bool) -> None:
         found, commit = resolve_commit(session, ref)
         repo = found.repo
         _refuse_unfinished(commit)
+        refuse_read(session, repo, commit)
         if heads := _pointing_at(session, repo, commit.id):
             raise Precondition(
                 f"{commit.short_id} is the head of {', '.join(heads)}: no child keeps its data",
@@ -156,6 +157,7 @@ def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
         repo = found.repo
         branches = [b for b in refs.branches(session, repo) if commit.id in (b.head, b.open)]
         _refuse_tagged(session, repo, commit)
+        refuse_read(session, repo, commit)
         if commits.children(session, repo, commit.id):
             raise Precondition(
                 f"{commit.short_id} has children that build on it",

@@ -274,6 +274,11 @@ class Transaction:
 
     def _plan_staging(self, draft: Draft, branch: Branch) -> _Plan:
         """An open commit only gathers changes; its tree is worked out when it is finished."""
+        if draft.request is not None:
+            raise Usage(
+                f"{draft.target.repo}@{branch.name} has an open commit, which remembers no keys",
+                hint="finish it first, or put without --key",
+            )
         import zstandard
 
         key = self.keys.manifest()

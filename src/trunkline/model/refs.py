@@ -32,7 +32,6 @@ _STEP = re.compile(rf"[\^~]({_NUMBER})?(?![0-9])|\.({_NUMBER})(?![0-9])")
 _LAST_DOT = re.compile(rf"(.+)\.({_NUMBER})")
 _name = re.compile(NAME_PATTERN).fullmatch
 _url = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
-_drive = re.compile(r"[A-Za-z]:[/\\]").match
 
 
 class Need(Enum):
@@ -218,11 +217,6 @@ def _refuse_addresses(text: str) -> None:
     """Things people pass by mistake that would otherwise read as a repo and a path."""
     if _url(text):
         _refuse(text, "is a URL")
-    if _drive(text):
-        _refuse(
-            text, "is a path on a Windows drive",
-            hint=f"If you mean the repo {text[0]}, write {text[0]}@{DEFAULT_BRANCH}:/path.",
-        )  # fmt: skip
     if text.startswith(("/", "./", "../", "~/")):
         _refuse(text, "is a path on this computer")
 
