@@ -41,7 +41,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Iterator[Result]:
             large=options.large,
             dvc=find_dvc(options.dvc),
         )
-        _say(f"\n{name}: {claim.__doc__.splitlines()[0]}")
+        _say(f"\n{name}: {(claim.__doc__ or '').splitlines()[0]}")
         yield from _told(claim.run(bench))
         remove(own)
 

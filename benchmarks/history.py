@@ -32,7 +32,8 @@ def run(bench: Bench) -> Iterator[Result]:
             return lake.commit_info(f"{repo}@main~{length * 9 // 10}")
 
         def put(repo: str, length: int) -> object:
-            return commit(lake, repo, length)
+            commit(lake, repo, length)
+            return None
 
         works: dict[str, tuple[Callable[[str, int], object], int]] = {
             "log -n 10": (log, 50),

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +40,9 @@ class Result(NamedTuple):
         return found
 
 
-def start(*args: object, stdin: int | None = None, **environ: str) -> subprocess.Popen[str]:
+def start(
+    *args: object, environ: Mapping[str, str] | None = None, stdin: int | None = None
+) -> subprocess.Popen[str]:
     """A Python process in the tests' own folder, with more environment."""
     return subprocess.Popen(
         [sys.executable, *map(str, args)],
@@ -48,7 +51,7 @@ def start(*args: object, stdin: int | None = None, **environ: str) -> subprocess
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        env={**os.environ, **environ},
+        env={**os.environ, **(environ or {})},
         cwd=Path(__file__).parents[2],
     )
 
@@ -64,12 +67,12 @@ def finish(process: subprocess.Popen[str]) -> Result:
 
 
 def cli(*args: object, **environ: str) -> Result:
-    return finish(start("-m", "trunkline", *args, **environ))
+    return finish(start("-m", "trunkline", *args, environ=environ))
 
 
 def start_job(name: str, *args: object, **environ: str) -> subprocess.Popen[str]:
     """A function of `jobs` in a process of its own."""
-    return start("-m", "tests.reliability.jobs", name, *args, **environ)
+    return start("-m", "tests.reliability.jobs", name, *args, environ=environ)
 
 
 def job(name: str, *args: object, **environ: str) -> Result:

@@ -89,7 +89,7 @@ def write_at_random(location: str, branch: str, seed: str, count: str) -> int:
 
 def write_and_branch(location: str, writer: str, rounds: str) -> dict[str, str]:
     """Files that reach main by put, by copy and by merge; path to digest of all of them."""
-    made = {}
+    made: dict[str, str] = {}
     chance = random.Random(int(writer))
     with tl.open(location) as lake:
         for number in range(int(rounds)):

@@ -54,7 +54,7 @@ def assert_reads_work(lake: tl.Lake, elsewhere: Path) -> None:
     assert (elsewhere / "got").read_text() == "kept" * 500
 
 
-@pytest.mark.parametrize("leave", [0, 4, 12, 24, 48, 96, 192])
+@pytest.mark.parametrize("leave", [0, 12, 48, 192])
 def test_a_put_that_finds_no_room_changes_nothing(cramped, tmpfs, tmp_path, leave):
     before = state(cramped)
     sources = tmp_path / "sources"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import trunkline as tl
 from tests.reliability.harness import (
     assert_no_orphans,
     assert_sound,
@@ -20,6 +21,7 @@ from tests.reliability.harness import (
     state,
 )
 from trunkline.errors import NotFound
+from trunkline.storage.catalog import commits
 
 
 def test_what_was_acknowledged_while_gc_ran_reads_back(lake, tmp_path):
@@ -42,6 +44,29 @@ def test_what_was_acknowledged_while_gc_ran_reads_back(lake, tmp_path):
     for files in written:
         assert files.items() <= listed.items()
     assert len(listed) == 1 + sum(map(len, written))
+    assert_no_orphans(lake)
+
+
+def test_a_commit_that_another_gc_removed_does_not_stop_this_one(lake, monkeypatch):
+    """It was listed here before, and its list of files is gone when it is to be read."""
+    with lake.commit("r@main") as commit:
+        commit.put("/kept", b"kept")
+    lake.create_branch("r@gone", "main")
+    with lake.commit("r@gone") as commit:
+        for number in range(300):
+            commit.put(f"/{number}", b"%d" % number)
+    # The copy has the same list of files, stored once more.
+    lake.create_repo("copy")
+    lake.cp("r@gone:/", "copy@main:/")
+    with lake._core.database.read() as session:
+        listed_before = commits.every_root(session)
+    lake.delete_branch("r@gone")
+    lake.gc(grace=0)
+    with tl.open(lake.location) as other:
+        with monkeypatch.context() as patch:
+            patch.setattr(commits, "every_root", lambda session: listed_before)
+            other.gc(grace=0)
+    assert len(contents(lake, "copy@main")) == 301
     assert_no_orphans(lake)
 
 

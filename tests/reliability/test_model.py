@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -342,7 +341,7 @@ def test_a_lake_does_what_its_model_does(fast_folder: Path, monkeypatch: pytest.
     monkeypatch.setenv("TRUNKLINE_PACK_LIMIT", str(PACK_LIMIT))
     monkeypatch.setattr(Machine, "root", fast_folder, raising=False)
     bounded = settings(
-        max_examples=int(os.environ.get("EXAMPLES", "20")),
+        max_examples=25,
         stateful_step_count=25,
         deadline=None,
         suppress_health_check=list(HealthCheck),

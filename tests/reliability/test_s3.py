@@ -50,7 +50,8 @@ def server() -> Iterator[S3Server]:
 
 @pytest.fixture
 def proxy(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with Proxy(server.endpoint) as faulty:
+    faulty = Proxy(server.endpoint)
+    with faulty:
         monkeypatch.setenv("TRUNKLINE_S3_ENDPOINT", faulty.endpoint)
         monkeypatch.setenv("TRUNKLINE_S3_REGION", REGION)
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)

@@ -171,9 +171,9 @@ def without_privileges(*command: object) -> Result:
     if shutil.which("setpriv") is None:
         pytest.skip("root may read everything, and setpriv is not there to take that away")
     taken = "-dac_override,-dac_read_search"
+    run = (sys.executable, "-m", "trunkline", *map(str, command))
     done = subprocess.run(
-        ["setpriv", f"--inh-caps={taken}", f"--bounding-set={taken}"]
-        + [sys.executable, "-m", "trunkline", *map(str, command)],
+        ["setpriv", f"--inh-caps={taken}", f"--bounding-set={taken}", *run],
         capture_output=True,
         text=True,
         timeout=60,

@@ -86,9 +86,16 @@ def used_objects(core: Core) -> set[str]:
     seen: set[str] = set()
     for row in roots:
         used.add(row["root"])
-        tree = core.manifests.read(row["root"], row["root_hash"])
-        for lines in new_ranges(tree, seen):
-            used |= _object_keys(lines)
+        try:
+            tree = core.manifests.read(row["root"], row["root_hash"])
+            for lines in new_ranges(tree, seen):
+                used |= _object_keys(lines)
+        except CorruptObject:
+            # Another gc may have removed the commit since it was listed here.
+            with core.database.read() as session:
+                if commits.find(session, row["repo"], row["id"]) is not None:
+                    raise
+            continue
         used.update(held.key for held in tree.ranges if held.key != INLINE_KEY)
     return used
 
@@ -97,8 +104,10 @@ def new_ranges(tree: Tree, seen: set[str]) -> Iterator[Lines]:
     """The lines of ranges that no tree before had."""
     for held in tree.ranges:
         if held.id not in seen:
+            lines = tree.lines(held)
+            # Only now: the same lines, kept elsewhere, may still be readable there.
             seen.add(held.id)
-            yield tree.lines(held)
+            yield lines
 
 
 def read_staged(core: Core, key: str) -> Changes:
