@@ -166,7 +166,7 @@ def translate(error: sqlite3.Error, path: Path) -> TrunklineError:
         return ReadOnly(f"the catalog {path} cannot be written", hint="check its permissions")
     if "no such table" in text:
         return WrongFormat(f"{path} is not the catalog of a lake", hint="restore a backup")
-    if any(sign in text for sign in ("malformed", "not a database", "no such table")):
+    if any(sign in text for sign in ("malformed", "not a database")):
         return CorruptObject(f"the catalog {path} is damaged: {text}", hint="restore a backup")
     if "disk I/O error" in text:
         return Unavailable(f"the disk failed under the catalog {path}: {text}")
