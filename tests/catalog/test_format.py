@@ -33,17 +33,17 @@ def test_a_new_catalog_has_the_current_format(database: Database):
 def test_a_newer_format_is_refused_and_not_migrated_down(database: Database):
     set_format(database, 99)
     with pytest.raises(WrongFormat, match="format 99.*reads up to") as caught:
-        check_format(database, "the lake /x")
-    assert "upgrade" in caught.value.hint
+        check_format(database, "The lake /x")
+    assert "Upgrade" in caught.value.hint
 
 
 def test_an_older_format_is_refused_until_it_is_migrated(place: Place, database: Database):
     set_format(database, 0)
     with pytest.raises(WrongFormat, match="older format 0") as caught:
-        check_format(database, "the lake /x")
+        check_format(database, "The lake /x")
     assert "trunkline migrate" in caught.value.hint
     catalog.migrate(place.url, place.base)
-    check_format(database, "the lake /x")
+    check_format(database, "The lake /x")
 
 
 def contents(database: Database) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from tests.lake.conftest import (
 from trunkline.lake.changes import Changes, apply
 from trunkline.lake.differences import Difference, differences, line_differences
 from trunkline.lake.manifests import ManifestStore, Tree
-from trunkline.lake.merge import Resolver, three_way
+from trunkline.lake.threeway import Resolver, three_way
 from trunkline.model.files import ChangeKind
 
 Model = dict[str, int]

@@ -51,7 +51,7 @@ def test_a_file_or_folder_is_what_a_naive_look_says(model: Model, path: str):
     elif path == "/" or below(model, path):
         assert files.stat(tree, path, "x") == folder(model, path)
     else:
-        with pytest.raises(NotFound, match="there is no"):
+        with pytest.raises(NotFound, match="There is no"):
             files.stat(tree, path, "x")
 
 

@@ -16,6 +16,7 @@ from tests.reliability import next_format
 
 KEY = "request-1"
 LARGE = 3 << 20
+SECRET = b"nobody may read this"
 
 
 def _nothing(lake: tl.Lake) -> None:
@@ -155,6 +156,16 @@ def _gc(lake: tl.Lake) -> None:
     lake.gc(grace=0)
 
 
+def _secrets(lake: tl.Lake) -> None:
+    """Bytes to erase, in a pack and in an object of their own, each with a neighbour to keep."""
+    files = {"/kept": b"kept", "/secret/small": SECRET, "/secret/large": SECRET * 60_000}
+    _commit(lake, "r@main", files)
+
+
+def _erase(lake: tl.Lake) -> None:
+    lake.erase("r@main:/secret", "asked to")
+
+
 def _migrate(lake: tl.Lake) -> None:
     next_format.install(setattr)
     tl.migrate(lake.location)
@@ -191,5 +202,6 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "finish": Scenario(_finish, ("finish.after_staging", "put.during_bytes"), _open),
     "gc": Scenario(_gc, ("gc.after_commits", "gc.half_deleted", "gc.after_deletes"), _rubbish),
+    "erase": Scenario(_erase, ("erase.after_record", "erase.half_done"), _secrets),
     "migrate": Scenario(_migrate, ("migrate.before", "migrate.after")),
 }

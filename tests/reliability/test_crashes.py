@@ -17,15 +17,15 @@ from tests.reliability.harness import (
     killed,
     state,
 )
-from tests.reliability.scenarios import SCENARIOS, prepare
-from trunkline.errors import WrongFormat
+from tests.reliability.scenarios import SCENARIOS, SECRET, prepare
+from trunkline.errors import Erased, WrongFormat
 from trunkline.storage.crashpoints import CRASHPOINTS
 
 CASES = [
     (point, scenario)
     for scenario, described in SCENARIOS.items()
     for point in described.reaches
-    if scenario != "migrate"
+    if scenario not in ("erase", "migrate")
 ]
 MIGRATIONS = SCENARIOS["migrate"].reaches
 
@@ -80,6 +80,30 @@ def test_a_crash_leaves_the_state_before_or_after(point, scenario, ready, tmp_pa
         with lake.commit("s@main") as more:
             more.put("/later", b"work goes on")
         assert_sound(lake)
+
+
+@pytest.mark.parametrize("point", SCENARIOS["erase"].reaches)
+def test_an_erasure_that_was_recorded_is_finished_after_a_crash(point: str, tmp_path: Path):
+    with tl.init(tmp_path) as lake:
+        prepare("erase", lake)
+        assert SECRET in _all_bytes(tmp_path)
+
+    assert killed(job("act", tmp_path, "erase", TRUNKLINE_CRASH_AT=point))
+
+    with tl.open(tmp_path) as lake:
+        assert_sound(lake)
+        lake.gc(grace=0)
+        assert SECRET not in _all_bytes(tmp_path)
+        assert lake.read("r@main:/kept") == b"kept"
+        for path in ("small", "large"):
+            with pytest.raises(Erased):
+                lake.read(f"r@main~1:/secret/{path}")
+        assert_sound(lake)
+
+
+def _all_bytes(folder: Path) -> bytes:
+    stored = folder / ".trunkline" / "objects"
+    return b"".join(path.read_bytes() for path in sorted(stored.rglob("*")) if path.is_file())
 
 
 @pytest.mark.parametrize("point", [*MIGRATIONS, "in its middle"])

@@ -122,7 +122,7 @@ def test_what_is_being_read_stays(lake, tmp_path):
             lake.delete_branch("r@gone")
             lake.gc(grace=0)
 
-    lake.get("r@gone", tmp_path / "got", recursive=True, progress=progress)
+    lake.get("r@gone", tmp_path / "got", progress=progress)
     assert deleted
     assert {f"/{path.name}" for path in (tmp_path / "got").iterdir()} == expected.keys()
     lake.gc(grace=0)

@@ -15,7 +15,7 @@ import trunkline as tl
 from tests.reliability.harness import assert_no_orphans, assert_sound, cli, job, jobs, killed, state
 from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY, FaultyProxy, S3Server, s3_server
 from trunkline.errors import Unavailable
-from trunkline.sdk import lake as sdk
+from trunkline.sdk.base import store_options
 
 LARGE = 9 << 20  # sent in two parts
 
@@ -78,8 +78,10 @@ def remote(
 @pytest.fixture
 def impatient(remote: tl.Lake, monkeypatch: pytest.MonkeyPatch) -> Iterator[tl.Lake]:
     """The same lake, opened by somebody who tries only once."""
-    usual = sdk.store_options
-    monkeypatch.setattr(sdk, "store_options", lambda found: {**usual(found), "max_retries": "0"})
+    once = {"max_retries": "0"}
+    monkeypatch.setattr(
+        "trunkline.sdk.lake.store_options", lambda found: {**store_options(found), **once}
+    )
     with tl.open(remote.location) as lake:
         yield lake
 
@@ -103,7 +105,7 @@ def work(lake: tl.Lake, tmp_path: Path) -> None:
     lake.start_commit("r@side", "opened")
     lake.put("r@side:/staged", folder / "small")
     lake.finish_commit("r@side")
-    lake.get("r@main", tmp_path / "out", recursive=True)
+    lake.get("r@main", tmp_path / "out")
     for name in ("small", "empty", "large.bin"):
         assert (tmp_path / "out" / "in" / name).read_bytes() == (folder / name).read_bytes()
     assert lake.read("r@main:/kept") == b"kept, and more"
@@ -162,7 +164,7 @@ def test_wherever_the_store_goes_away_a_get_leaves_nothing(impatient, proxy, tmp
         with tl.open(impatient.location) as lake:
             proxy.up_for = proxy.requests + answered
             try:
-                lake.get("r@main", out / "got", recursive=True)
+                lake.get("r@main", out / "got")
                 break
             except Unavailable:
                 assert os.listdir(out) == []

@@ -130,7 +130,7 @@ def test_files_that_vanish_are_named(lake, tmp_path):
             yield f"/{number}", folder / f"{number}"
         (folder / "7").unlink()
 
-    with pytest.raises(Exception, match="cannot read .*/7: No such file"):
+    with pytest.raises(Exception, match="Cannot read .*/7: No such file"):
         with lake.commit("r@main") as commit:
             commit.put_files(vanishing())
     assert lake.commits("r@main") == []

@@ -104,7 +104,7 @@ class TestFormats:
         self.set_format(lake, 0)
         with pytest.raises(WrongFormat, match="older format 0") as caught:
             tl.open(lake.location)
-        assert caught.value.hint == "run: trunkline migrate"
+        assert caught.value.hint == "Run: trunkline migrate"
         assert tl.migrate(lake.location).to_dict() == {"from_format": 0, "to_format": 1}
         with tl.open(lake.location) as opened:
             assert tree(opened, "orders") == {"/a": "1"}
@@ -205,7 +205,7 @@ def everything(lake: Lake, tmp_path: Path) -> None:
     assert tree(lake, "prices") == {"/copy": "3"}
     assert [c.path for c in lake.diff("orders@v1", "orders")] == ["/c"]
     assert lake.commit_info("orders@main~5").id == first
-    assert lake.get("orders@main^", tmp_path / "out", recursive=True).files == 4
+    assert lake.get("orders@main^", tmp_path / "out").files == 4
     lake.squash("orders@main~1")
     lake.delete_branch("orders@dev")
     lake.forget("orders@main.1")

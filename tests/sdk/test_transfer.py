@@ -239,7 +239,7 @@ class TestGet:
         assert (tmp_path / "copy").read_text() == "b"
 
     def test_a_folder_gives_what_is_below_it(self, full: Lake, tmp_path: Path):
-        report = full.get("orders:/a", tmp_path / "out", recursive=True)
+        report = full.get("orders:/a", tmp_path / "out")
         assert (report.files, report.bytes) == (2, 8)
         assert local(tmp_path / "out") == {"x": "a/x", "y/z": "a/y/z"}
 
@@ -262,7 +262,7 @@ class TestGet:
         assert (tmp_path / "out").read_text() == "1"
 
     def test_an_empty_commit_gives_an_empty_folder(self, lake: Lake, tmp_path: Path):
-        report = lake.get("orders", tmp_path / "out", recursive=True)
+        report = lake.get("orders", tmp_path / "out")
         assert report.files == 0
         assert list((tmp_path / "out").iterdir()) == []
 
@@ -270,13 +270,13 @@ class TestGet:
         out = tmp_path / "out"
         (out / "y").mkdir(parents=True)
         (out / "y" / "mine").write_text("mine")
-        full.get("orders:/a", out, recursive=True)
+        full.get("orders:/a", out)
         assert local(out) == {"x": "a/x", "y/mine": "mine", "y/z": "a/y/z"}
         (out / "x").write_text("changed")
         with pytest.raises(AlreadyExists):
-            full.get("orders:/a", out, recursive=True)
+            full.get("orders:/a", out)
         assert (out / "x").read_text() == "changed"
-        full.get("orders:/a", out, recursive=True, force=True)
+        full.get("orders:/a", out, force=True)
         assert (out / "x").read_text() == "a/x"
 
     def test_an_older_commit(self, full: Lake, tmp_path: Path):
@@ -308,12 +308,12 @@ class TestGet:
         assert full.stat("copies:/").hash == full.stat("orders:/").hash
 
     def test_only_an_archive_goes_to_a_stream(self, full: Lake):
-        with pytest.raises(Usage, match="only an archive"):
+        with pytest.raises(Usage, match="Only an archive"):
             full.get("orders:/b", io.BytesIO())
 
     def test_a_missing_path_leaves_nothing_behind(self, full: Lake, tmp_path: Path):
         before = list(tmp_path.iterdir())
-        with pytest.raises(NotFound, match="there is no"):
+        with pytest.raises(NotFound, match="There is no"):
             full.get("orders:/bb", tmp_path / "out")
         assert list(tmp_path.iterdir()) == before
 
@@ -386,7 +386,7 @@ class TestCopy:
         lake.create_repo("copies")
         put(lake, "orders", a="old")
         put(lake, "orders", a="new")
-        with pytest.raises(Conflict, match="which this one reuses, is gone"):
+        with pytest.raises(Conflict, match="reused by this one, is gone"):
             with lake.commit("copies") as commit:
                 commit.copy("orders@main^:/a", "/a")
                 if loss == "forget":

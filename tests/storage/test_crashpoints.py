@@ -32,7 +32,9 @@ def test_it_kills_at_the_hit_asked_for(armed: str, printed: int):
     )
     run = subprocess.run(
         [sys.executable, "-c", code],
-        env={"PYTHONPATH": SOURCE, "TRUNKLINE_CRASH_AT": armed}, capture_output=True, text=True,
+        env={"PYTHONPATH": SOURCE, "TRUNKLINE_CRASH_AT": armed},
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == -signal.SIGKILL
     assert run.stdout.count("hit") == printed

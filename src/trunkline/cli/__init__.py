@@ -6,19 +6,16 @@ SDK or anything below it until a command needs it: `trunkline ls` must answer at
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-
-__all__ = ["main"]
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
-        # Imported here, so that an interrupt in the first moments ends like any other.
         from trunkline.cli import entry
-
-        return entry.main(args)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
+    except KeyboardInterrupt:  # before there is anything to interrupt
         return 130
+    return entry.main(args)
+
+
+__all__ = ["main"]

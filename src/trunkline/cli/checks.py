@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trunkline.cli.session import Session
 from trunkline.cli.text import human_size
 from trunkline.errors import NotFound, TrunklineError
+
+if TYPE_CHECKING:
+    from trunkline.sdk import Lake
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 OLDEST_JAVA = 17
@@ -138,14 +142,10 @@ def lake(session: Session) -> Iterator[Check]:
         return
     with session.open() as opened:
         status = opened.status()
-    yield Check("catalog", OK, f"{status.catalog} answers, and has this version's format")
-    yield from _guarded("store", lambda: store(session, status.store))
+        yield Check("catalog", OK, f"{status.catalog} answers, and has this version's format")
+        yield from _guarded("store", lambda: store(opened, status.store))
 
 
-def store(session: Session, address: str) -> Iterator[Check]:
-    from trunkline.sdk.lake import store_options
-    from trunkline.storage.objects.open import open_store
-
-    options = store_options(session.settings) if address.startswith("s3:") else {}
-    open_store(address, options).check()
+def store(opened: Lake, address: str) -> Iterator[Check]:
+    opened.check()
     yield Check("store", OK, f"{address} keeps what is written to it")

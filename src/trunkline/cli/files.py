@@ -77,7 +77,9 @@ def get(
     dest: Annotated[
         str, typer.Argument(metavar="DEST", help="A file or folder; - for stdout.")
     ] = ".",
-    recursive: Recursive = False,
+    _recursive: Annotated[
+        bool, typer.Option("--recursive", "-r", help="A folder comes whole, with it or without.")
+    ] = False,
     tar: Annotated[bool, typer.Option("--tar", help="As one archive, in path order.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace what is there.")] = False,
 ) -> None:
@@ -88,7 +90,7 @@ def get(
             _to_stdout(lake, ref, tar)
             return
         with progress(run, "get", lambda: lake.stat(ref).size) as report:
-            got = lake.get(ref, dest, recursive=recursive, tar=tar, force=force, progress=report)
+            got = lake.get(ref, dest, tar=tar, force=force, progress=report)
     what = f"{count(got.files, 'file')}, {human_size(got.bytes)}"
     run.output.done(got, f"Got {what} into {got.dest}.")
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from trunkline.lake.erase import ErasureReport
     from trunkline.lake.fsck import FsckReport
     from trunkline.lake.gc import GcReport
-    from trunkline.lake.merge import MergeReport, Side
+    from trunkline.lake.merge import MergeReport
+    from trunkline.lake.threeway import Side
     from trunkline.model.files import Change
     from trunkline.sdk.results import Status
 

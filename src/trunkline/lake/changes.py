@@ -255,6 +255,6 @@ def _folders_of(paths: Iterable[bytes]) -> Iterator[bytes]:
 def _clash(file: bytes, inside: bytes) -> PathClash:
     return PathClash(
         f'"{file.decode()}" would be a file and a folder at once: '
-        f'"{inside.decode()}" lies below it',
-        hint="remove or rename one of the two",
+        f'"{inside.decode()}" lies below it.',
+        hint="Remove or rename one of the two.",
     )

@@ -56,13 +56,13 @@ class Core:
             return EMPTY
         if commit.finished is None:
             raise CommitUnfinished(
-                f"commit {commit.short_id} of {commit.repo} is not finished, so it cannot be read",
-                hint=f"finish it: trunkline commit finish {commit.repo}@{commit.branch}",
+                f"Commit {commit.short_id} of {commit.repo} is not finished, so it cannot be read.",
+                hint=f"Finish it: trunkline commit finish {commit.repo}@{commit.branch}",
             )
         if commit.forgotten is not None:
             raise NotFound(
-                f"the data of commit {commit.short_id} of {commit.repo} was forgotten on "
-                f"{to_rfc3339(commit.forgotten)[:10]}; only its record is left"
+                f"The data of commit {commit.short_id} of {commit.repo} was forgotten on "
+                f"{to_rfc3339(commit.forgotten)[:10]}; only its record is left."
             )
         return self.manifests.read(commit.root, commit.root_hash)
 
@@ -79,11 +79,11 @@ def repo_key(session: Session, name: RepoName) -> int:
     if not repos.has_project(session, name.project):
         known = [project.name for project in repos.projects(session)]
         raise NotFound(
-            f'there is no project "{name.project}".{did_you_mean(name.project, known)}',
+            f'There is no project "{name.project}".{did_you_mean(name.project, known)}',
             hint="trunkline project list shows all projects",
         )
     raise NotFound(
-        f'there is no repo "{name}".{did_you_mean(name.repo, repos.names(session, name.project))}',
+        f'There is no repo "{name}".{did_you_mean(name.repo, repos.names(session, name.project))}',
         hint="trunkline repo list shows all repos",
     )
 
@@ -105,7 +105,7 @@ def resolve(session: Session, ref: Ref) -> Resolved:
     known += [t.name for t in refs.tags(session, repo)]
     raise NotFound(
         f'{ref.repo} has no branch, tag or commit "{ref.ref}".{did_you_mean(ref.ref, known)}',
-        hint=f"trunkline branch list {ref.repo} shows its branches",
+        hint=f"trunkline branch list {ref.repo} shows its branches.",
     )
 
 
@@ -113,7 +113,7 @@ def resolve_commit(session: Session, ref: Ref) -> tuple[Resolved, Commit]:
     """As `resolve`, for those who cannot do without a commit."""
     found = resolve(session, ref)
     if found.commit is None:
-        raise NotFound(f"{ref.repo}@{ref.ref} has no commits yet")
+        raise NotFound(f"{ref.repo}@{ref.ref} has no commits yet.")
     return found, found.commit
 
 
@@ -129,8 +129,8 @@ def expect_head(session: Session, target: Ref, branch: Branch | None, expected: 
             return
     raise BranchMoved(
         f"{target.repo}@{target.ref} is at {head[:12] if head else 'no commit'}, "
-        f"not at {expected[:12]} as expected",
-        hint="nothing was changed; look at the new head, then try again",
+        f"not at {expected[:12]} as expected.",
+        hint="Nothing was changed; look at the new head, then try again.",
     )
 
 
@@ -143,7 +143,7 @@ def resolve_set(session: Session, text: str) -> str:
         if ids:
             raise _ambiguous(text, ids)
     raise NotFound(
-        f'no commit has the id "{text}"', hint="an id is 32 hex digits; the first 8 or more suffice"
+        f'No commit has the id "{text}".', hint="An id is 32 hex digits; 8 of them suffice."
     )
 
 
@@ -193,12 +193,12 @@ def _step(session: Session, repo: int, ref: Ref, start: str | None, step: Step) 
     if found is None:
         where = "before its first" if isinstance(step, Ancestor) else "beyond its last"
         raise NotFound(
-            f'"{ref.repo}@{ref.ref}" goes {where} commit',
-            hint=f"trunkline log {ref.repo} shows how far its history goes",
+            f'"{ref.repo}@{ref.ref}" goes {where} commit.',
+            hint=f"trunkline log {ref.repo} shows how far its history goes.",
         )
     return found
 
 
 def _ambiguous(text: str, ids: list[str]) -> AmbiguousId:
     some = ", ".join(commit_id[: len(text) + 4] for commit_id in ids[:4])
-    return AmbiguousId(f'the id "{text}" is not unique: {some} …', hint="give more digits")
+    return AmbiguousId(f'The id "{text}" is not unique: {some} …', hint="Give more digits.")

@@ -44,7 +44,7 @@ def create_lake(
 ) -> Core:
     """Make a lake in `folder`, or join an existing catalog and store from here."""
     if (folder / LAKE_FILE).exists():
-        raise AlreadyExists(f"{folder} is a lake already", hint="trunkline status shows it")
+        raise AlreadyExists(f"{folder} is a lake already.", hint="trunkline status shows it")
     _refuse_paths(addresses)
     made = not folder.exists()
     try:
@@ -58,7 +58,7 @@ def create_lake(
         _settle(core, addresses.store)
         _write_durably(folder / LAKE_FILE, _describe(addresses))
     except OSError as error:
-        raise ReadOnly(f"cannot make a lake in {folder}: {error.strerror}") from error
+        raise ReadOnly(f"Cannot make a lake in {folder}: {error.strerror}.") from error
     except BaseException:
         if made and folder.exists() and not (folder / LAKE_FILE).exists():
             _remove_remains(folder)
@@ -69,7 +69,7 @@ def create_lake(
 def open_lake(folder: Path, options: Options, store_options: Mapping[str, str]) -> Core:
     addresses = read_addresses(folder)
     database = catalog.open_database(addresses.catalog, folder)
-    check_format(database, f"the lake {folder}")
+    check_format(database, f"The lake {folder}")
     objects = open_store(
         store_url(addresses.store, folder), store_options_for(addresses, store_options)
     )
@@ -81,7 +81,7 @@ def migrate_lake(folder: Path) -> MigrationReport:
     database = catalog.open_database(addresses.catalog, folder)
     before = catalog.read_format(database)
     if before > catalog.FORMAT:
-        check_format(database, f"the lake {folder}")
+        check_format(database, f"The lake {folder}")
     database.close()
     if before < catalog.FORMAT:
         catalog.migrate(addresses.catalog, folder)
@@ -95,11 +95,11 @@ def read_addresses(folder: Path) -> Addresses:
         return Addresses(str(described["catalog"]), str(described["store"]))
     except FileNotFoundError:
         raise NotFound(
-            f"{folder} is not a lake: it has no {LAKE_FILE}", hint="make one: trunkline init"
+            f"{folder} is not a lake: it has no {LAKE_FILE}.", hint="Make one: trunkline init"
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, OSError) as error:
         raise Usage(
-            f"{path} cannot be read: {error}", hint="restore it, or run trunkline init elsewhere"
+            f"{path} cannot be read: {error}.", hint="Restore it, or run trunkline init elsewhere"
         ) from None
 
 
@@ -124,8 +124,8 @@ def _settle(core: Core, store: str) -> None:
             repos.add_project(session, DEFAULT_PROJECT, "")
         elif known["value"] != store:
             raise Conflict(
-                f"this catalog belongs to a lake with the store {known['value']}, not {store}",
-                hint=f"use --store {known['value']}, or another database",
+                f"This catalog belongs to a lake with the store {known['value']}, not {store}.",
+                hint=f"Use --store {known['value']}, or another database.",
             )
 
 
@@ -133,8 +133,8 @@ def _refuse_paths(addresses: Addresses) -> None:
     shared = not is_file_url(addresses.catalog)
     if shared and "://" not in addresses.store:
         raise Usage(
-            "a catalog on a server needs a store that every machine reaches",
-            hint="add --store s3://bucket/prefix (or file:///shared/folder)",
+            "A catalog on a server needs a store that every machine reaches.",
+            hint="Add --store s3://bucket/prefix (or file:///shared/folder).",
         )
 
 

@@ -17,6 +17,7 @@ from trunkline.model.ids import id_millis
 from trunkline.model.refs import Ref
 from trunkline.storage.catalog import Session, commits, erasures, events, refs, repos
 from trunkline.storage.catalog.erasures import Place, place_of
+from trunkline.storage.crashpoints import crashpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,13 @@ def forget(core: Core, ref: Ref) -> Commit:
     with core.database.write() as session:
         found, commit = resolve_commit(session, ref)
         if commit.finished is None:
-            raise Precondition(f"{commit.short_id} is not finished", hint="finish it, or drop it")
+            raise Precondition(f"{commit.short_id} is not finished.", hint="Finish it, or drop it.")
         heads = [b.name for b in refs.branches(session, found.repo) if b.head == commit.id]
         heads += [t.name for t in refs.tags(session, found.repo) if t.commit == commit.id]
         if heads:
             raise Precondition(
-                f"{commit.short_id} is what {', '.join(heads)} points at, and is still read",
-                hint="forget older commits, or move the branch first",
+                f"{commit.short_id} is what {', '.join(heads)} points at, and is still read.",
+                hint="Forget older commits, or move the branch first.",
             )
         refuse_read(session, found.repo, commit)
         if commit.forgotten is None:
@@ -83,13 +84,14 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
         if entries:
             holders.append(row["id"])
     if not held:
-        raise NotFound(f'no commit of {ref.repo} has ever held "{path}"')
+        raise NotFound(f'No commit of {ref.repo} has ever held "{path}".')
     removed_from = _remove_from_heads(core, ref, path, author)
     also_at = _other_places(core, ref.repo, path, set(held))
     with core.database.write() as session:
         erasures.record(session, repo, held.values(), author, reason)
         derived = _derived(session, ref.repo, holders)
         events.emit(session, "erase", ref.repo, {"path": path, "versions": len(held)})
+    crashpoint("erase.after_record")
     finish_erasures(core)
     return ErasureReport(
         path,
@@ -115,6 +117,7 @@ def finish_erasures(core: Core) -> None:
             _blank(core, key, parts)
         else:
             core.objects.delete([key])
+        crashpoint("erase.half_done")
         with core.database.write() as session:
             erasures.complete(session, key)
 

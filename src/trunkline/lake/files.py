@@ -37,7 +37,7 @@ def find(tree: Tree, path: str, where: str) -> Entry:
     if line := tree.find(name):
         return Entry.decode(line)
     if path == "/" or tree.has_below(name):
-        raise Usage(f'"{path}" in {where} is a folder', hint="name a file in it, or use get -r")
+        raise Usage(f'"{path}" in {where} is a folder.', hint="Name a file in it, or use get -r.")
     raise _missing(tree, path, where)
 
 
@@ -110,6 +110,22 @@ def lines_below(tree: Tree, path: str) -> list[bytes]:
     return list(tree.scan(name.rstrip(b"/") + b"/"))
 
 
+def copied(tree: Tree, source: str, target: str, where: str) -> Iterator[bytes]:
+    """The lines of a file or folder of `tree`, as they are listed at another path."""
+    old, new = source.encode(), target.encode()
+    line = tree.find(old)
+    if line is not None:
+        yield new + line[len(old) :]
+        return
+    folder, into = old.rstrip(b"/") + b"/", new.rstrip(b"/") + b"/"
+    found = False
+    for line in tree.scan(folder):
+        found = True
+        yield into + line[len(folder) :]
+    if not found:
+        raise _missing(tree, source, where)
+
+
 def read(core: Core, entry: Entry, start: int = 0, length: int | None = None) -> Iterator[bytes]:
     """The bytes of a file, checked against its hash; an erased one says so."""
     try:
@@ -129,7 +145,7 @@ def explain_erasure(core: Core, entry: Entry) -> None:
     if found is not None:
         reason = f": {found['reason']}" if found["reason"] else ""
         day = to_rfc3339(found["at"])[:10]
-        raise Erased(f"{entry.path} was erased on {day} by {found['author']}{reason}")
+        raise Erased(f"{entry.path} was erased on {day} by {found['author']}{reason}.")
 
 
 def folder_hash(tree: Tree, prefix: bytes) -> str:
@@ -178,6 +194,6 @@ def _missing(tree: Tree, path: str, where: str) -> NotFound:
         near.append((prefix + head).decode())
         cursor = prefix + head + (b"0" if slash else b"\t\xff")
     return NotFound(
-        f'there is no "{path}" in {where}.{did_you_mean(path, near)}',
-        hint=f"trunkline ls {where} shows what is there",
+        f'There is no "{path}" in {where}.{did_you_mean(path, near)}',
+        hint=f"trunkline ls {where} shows what is there.",
     )

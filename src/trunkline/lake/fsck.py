@@ -61,6 +61,8 @@ class FsckReport:
 
 def check(core: Core, deep: bool) -> FsckReport:
     report = FsckReport(deep)
+    damage = core.database.damage()
+    report.problems += [Problem("catalog", core.database.url, text) for text in damage]
     with core.database.read() as session:
         for repo in repos.all_repos(session):
             report.problems += _check_refs(session, repo.key, str(repo.name))

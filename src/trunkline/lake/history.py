@@ -124,26 +124,26 @@ def squash(core: Core, ref: Ref, recursive: bool) -> None:
         refuse_read(session, repo, commit)
         if heads := _pointing_at(session, repo, commit.id):
             raise Precondition(
-                f"{commit.short_id} is the head of {', '.join(heads)}: no child keeps its data",
-                hint="to remove it with its data: trunkline commit drop",
+                f"{commit.short_id} is the head of {', '.join(heads)}: no child keeps its data.",
+                hint="To remove it with its data: trunkline commit drop",
             )
         children = commits.children(session, repo, commit.id)
         if not children:
             raise Precondition(
-                f"{commit.short_id} has no child that keeps its data",
-                hint="to remove it with its data: trunkline commit drop",
+                f"{commit.short_id} has no child that keeps its data.",
+                hint="To remove it with its data: trunkline commit drop",
             )
         for child in children:
             below = commits.find(session, repo, child)
             if below is not None and below.finished is None:
                 raise CommitUnfinished(
-                    f"{commit.short_id} has the unfinished child {child[:12]}",
-                    hint="finish it first",
+                    f"{commit.short_id} has the unfinished child {child[:12]}.",
+                    hint="Finish it first.",
                 )
         _refuse_derived(session, repo, commit, recursive)
         if commit.merged:
             raise Precondition(
-                f"{commit.short_id} is a merge; squashing it would lose where its data came from"
+                f"{commit.short_id} is a merge; squashing it would lose where its data came from."
             )
         commits.reparent(session, repo, commit.id, commit.parent)
         commits.remove(session, repo, [commit.id])
@@ -160,8 +160,8 @@ def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
         refuse_read(session, repo, commit)
         if commits.children(session, repo, commit.id):
             raise Precondition(
-                f"{commit.short_id} has children that build on it",
-                hint="drop them first, newest first; or squash it and keep the data",
+                f"{commit.short_id} has children that build on it.",
+                hint="Drop them first, newest first; or squash it and keep the data.",
             )
         _refuse_derived(session, repo, commit, recursive)
         for branch in branches:
@@ -226,15 +226,15 @@ def _pointing_at(session: Session, repo: int, commit_id: str) -> list[str]:
 
 def _refuse_unfinished(commit: Commit) -> None:
     if commit.finished is None:
-        raise CommitUnfinished(f"{commit.short_id} is not finished", hint="finish it, or drop it")
+        raise CommitUnfinished(f"{commit.short_id} is not finished.", hint="Finish it, or drop it.")
 
 
 def _refuse_tagged(session: Session, repo: int, commit: Commit) -> None:
     tags = [t.name for t in refs.tags(session, repo) if t.commit == commit.id]
     if tags:
         raise Precondition(
-            f"{commit.short_id} of {commit.repo} is tagged {', '.join(tags)}",
-            hint="delete the tag first",
+            f"{commit.short_id} of {commit.repo} is tagged {', '.join(tags)}.",
+            hint="Delete the tag first.",
         )
 
 
@@ -246,8 +246,8 @@ def _refuse_derived(session: Session, repo: int, commit: Commit, recursive: bool
     if not recursive:
         names = ", ".join(f"{d.repo}@{d.id[:12]}" for d in derived[:3])
         raise InUse(
-            f"{commit.short_id} of {commit.repo} has commits derived from it: {names}",
-            hint="use --recursive to remove them too",
+            f"{commit.short_id} of {commit.repo} has commits derived from it: {names}.",
+            hint="Use --recursive to remove them too.",
         )
     for edge in derived:
         key = repos.key_of(session, edge.repo)

@@ -61,8 +61,8 @@ class Lease:
         """In the commit's own transaction: still ours, and given back with it."""
         if not leases.release(session, self._id):
             raise LeaseLost(
-                f"transaction {self._id[:12]} was paused for too long and lost its lease",
-                hint="nothing was changed; run it again",
+                f"Transaction {self._id[:12]} was paused for too long and lost its lease.",
+                hint="Nothing was changed; run it again.",
             )
 
     def release_in(self, session: Session) -> None:

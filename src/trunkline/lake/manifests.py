@@ -195,7 +195,7 @@ class ManifestStore:
         head, _, inline = raw.partition(b"\n\n")
         header, *rows = head.split(b"\n")
         if header != HEADER:
-            raise WrongFormat(f"manifest {key} has an unknown format: {header[:40]!r}")
+            raise WrongFormat(f"Manifest {key} has an unknown format: {header[:40]!r}.")
         ranges = [Range.decode(row) for row in rows]
         if ranges and ranges[0].key == INLINE_KEY:
             lines = inline.split(b"\n")
@@ -276,13 +276,13 @@ class ManifestStore:
             raw = decompress(self._objects.get(key))
         except FileNotFoundError:
             raise CorruptObject(
-                f"manifest {key} is missing: expected hash {expected}", hint="run: trunkline fsck"
+                f"Manifest {key} is missing: expected hash {expected}.", hint="Run: trunkline fsck"
             ) from None
         except zstandard.ZstdError:
             raw = b""
         if blake3(raw).hexdigest() != expected:
             raise CorruptObject(
-                f"manifest {key} is damaged: expected hash {expected}", hint="run: trunkline fsck"
+                f"Manifest {key} is damaged: expected hash {expected}.", hint="Run: trunkline fsck"
             )
         return raw
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trunkline.errors import BranchMoved, CommitFinished, Precondition
-from trunkline.lake.changes import Changes, apply
+from trunkline.lake.branches import writable_branch
+from trunkline.lake.changes import Changes
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.reach import read_staged
-from trunkline.lake.transaction import Transaction, advance, writable_branch
+from trunkline.lake.transaction import Transaction, advance
 from trunkline.model.commits import Commit, Origin
 from trunkline.model.ids import new_id
 from trunkline.model.refs import Ref
@@ -27,8 +28,8 @@ def start_commit(core: Core, target: Ref, message: str, author: str) -> Commit:
             assert branch is not None
         if branch.open:
             raise Precondition(
-                f"{target.repo}@{branch.name} has the unfinished commit {branch.open[:12]}",
-                hint=f"finish it first: trunkline commit finish {target.repo}@{branch.name}",
+                f"{target.repo}@{branch.name} has the unfinished commit {branch.open[:12]}.",
+                hint=f"Finish it first: trunkline commit finish {target.repo}@{branch.name}",
             )
         commit = Commit(
             id=new_id(),
@@ -54,8 +55,8 @@ def finish_commit(core: Core, target: Ref, message: str | None, author: str) -> 
         opened = commits.find(session, repo, branch.open) if branch and branch.open else None
         if branch is None or opened is None:
             raise CommitFinished(
-                f"{target.repo}@{target.ref} has no unfinished commit",
-                hint=f"start one: trunkline commit start {target.repo}@{target.ref}",
+                f"{target.repo}@{target.ref} has no unfinished commit.",
+                hint=f"Start one: trunkline commit start {target.repo}@{target.ref}",
             )
         head = commits.find(session, repo, branch.head) if branch.head else None
         staged = commits.staged(session, repo, opened.id)
@@ -66,29 +67,26 @@ def finish_commit(core: Core, target: Ref, message: str | None, author: str) -> 
         for key in staged:
             changes.then(read_staged(core, key))
         crashpoint("finish.after_staging")
-        tree = core.tree(head)
-        root, root_hash, new_tree = core.manifests.write(
-            apply(tree, transaction.joined(changes, tree)), transaction.keys.manifest
-        )
+        built = transaction.planner.build(head, changes)
         with core.database.write() as session:
             now = refs.branch(session, repo, branch.name)
             if now is None or now.head != branch.head or now.open != opened.id:
                 raise BranchMoved(
-                    f"{target.repo}@{branch.name} moved while its commit was being finished",
-                    hint="nothing was changed; finish it again",
+                    f"{target.repo}@{branch.name} moved while its commit was being finished.",
+                    hint="Nothing was changed; finish it again.",
                 )
             if commits.staged(session, repo, opened.id) != staged:
                 raise BranchMoved(
-                    f"more was written to {target.repo}@{branch.name} while it was being finished",
-                    hint="nothing was changed; finish it again",
+                    f"More was written to {target.repo}@{branch.name} while it was being finished.",
+                    hint="Nothing was changed; finish it again.",
                 )
             finished = replace(
                 opened,
                 finished=session.now(),
-                root=root,
-                root_hash=root_hash,
-                files=new_tree.files,
-                size=new_tree.size,
+                root=built.root,
+                root_hash=built.root_hash,
+                files=built.tree.files,
+                size=built.tree.size,
                 message=opened.message if message is None else message,
             )
             transaction.lease.check_in(session)

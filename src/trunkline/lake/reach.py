@@ -116,8 +116,8 @@ def read_staged(core: Core, key: str) -> Changes:
         return Changes.decode(decompress(core.objects.get(key)))
     except (FileNotFoundError, zstandard.ZstdError):
         raise CorruptObject(
-            f"the list of changes {key} of an open commit is missing or damaged",
-            hint="drop the open commit and put its files again",
+            f"The list of changes {key} of an open commit is missing or damaged.",
+            hint="Drop the open commit and put its files again.",
         ) from None
 
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -21,72 +19,22 @@ from trunkline.errors import (
     CommitFinished,
     CommitUnknown,
     Conflict,
-    NotAllowed,
-    NotFound,
     Unavailable,
     Usage,
 )
-from trunkline.lake.branches import add_branch, add_repo, refuse_open
-from trunkline.lake.changes import Changes, apply
+from trunkline.lake.branches import add_branch, add_repo, refuse_open, writable_branch
 from trunkline.lake.core import Core, expect_head, repo_key, resolve
-from trunkline.lake.differences import differences
-from trunkline.lake.files import read
+from trunkline.lake.drafts import Draft, Plan, Planner
 from trunkline.lake.lease import Lease
-from trunkline.lake.manifests import Tree
-from trunkline.model.commits import (
-    DEFAULT_BRANCH,
-    Branch,
-    Commit,
-    Origin,
-    RepoKind,
-    RepoName,
-)
-from trunkline.model.entries import Entry, line_hash
-from trunkline.model.ids import is_id_prefix, new_id
+from trunkline.model.commits import Branch, Commit, Origin, RepoKind, RepoName
+from trunkline.model.ids import new_id
 from trunkline.model.refs import Ref
-from trunkline.model.suggest import did_you_mean
 from trunkline.storage.catalog import Session, commits, events, refs, repos
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.intake import Intake
 from trunkline.storage.objects.keys import KeyMaker
 
 ATTEMPTS = 40
-
-
-@dataclass
-class Draft:
-    """A commit in the making: what changes, on which branch, and what must still hold.
-
-    `base` is the head that its author saw. With `follow` there is none: the changes go on top
-    of whatever the head is by then. `requires` are commits whose files are reused.
-    """
-
-    target: Ref
-    message: str
-    author: str
-    changes: Changes = field(default_factory=Changes)
-    base: Commit | None = None
-    follow: bool = False
-    if_head: str | None = None
-    request: str | None = None
-    origin: Origin = Origin.USER
-    merged: tuple[str, ...] = ()
-    requires: set[tuple[RepoName, str]] = field(default_factory=set)
-    started: int = 0
-    result: Commit | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A draft worked out against the head it was read with."""
-
-    draft: Draft
-    head: str | None
-    open: str | None
-    staged: str | None = None
-    root: str | None = None
-    root_hash: str | None = None
-    tree: Tree | None = None
 
 
 class Raced(Exception):
@@ -106,8 +54,15 @@ class Transaction:
         self._creations: list[Callable[[Session], object]] = []
         self.new_repos: set[RepoName] = set()
         self._new_branches: dict[Ref, Ref | None] = {}
-        self.keys = KeyMaker(self.id)
-        self.intake = self._make_intake()
+        keys, options = KeyMaker(self.id), core.options
+        self.intake = Intake(
+            core.objects,
+            keys,
+            pack_limit=options.pack_limit,
+            pack_size=options.pack_size,
+            workers=options.workers,
+        )
+        self.planner = Planner(core, keys, self.intake)
         self.lease = Lease(core, self.id, author)
 
     # -- what goes into it ---------------------------------------------------------------
@@ -139,8 +94,8 @@ class Transaction:
         self.refuse_ended()
         if any(other.target.repo == target.repo for other in self.drafts):
             raise Usage(
-                f"this transaction already has a commit on {target.repo}",
-                hint="a repo has one commit in each transaction; put everything into that one",
+                f"This transaction already has a commit on {target.repo}.",
+                hint="A repo has one commit in each transaction; put everything into that one.",
             )
         draft = Draft(
             target,
@@ -169,8 +124,8 @@ class Transaction:
         """What comes after the end would be lost without a word."""
         if self.ended:
             raise CommitFinished(
-                f"commit {self.id[:12]} has ended and takes no more changes",
-                hint="start another one",
+                f"Commit {self.id[:12]} has ended and takes no more changes.",
+                hint="Start another one.",
             )
 
     # -- how it ends ---------------------------------------------------------------------
@@ -234,8 +189,8 @@ class Transaction:
             self.lease.forget()
             return self._settle(done)
         raise BranchMoved(
-            f"{self.drafts[0].target} kept moving: {ATTEMPTS} attempts lost the race",
-            hint="nothing was changed; try again",
+            f"{self.drafts[0].target} kept moving: {ATTEMPTS} attempts lost the race.",
+            hint="Nothing was changed; try again.",
         )
 
     def _settle(self, done: list[Commit]) -> list[Commit]:
@@ -245,12 +200,12 @@ class Transaction:
 
     # -- working the drafts out ------------------------------------------------------------
 
-    def _plan(self) -> list[_Plan]:
+    def _plan(self) -> list[Plan]:
         """Build each draft's tree on its branch's present head, and store the manifests."""
         plans = []
         for draft in self.drafts:
             if draft.target.repo in self.new_repos:
-                plans.append(self._plan_tree(draft, None, None))
+                plans.append(self.planner.tree(draft, None))
                 continue
             with self.core.database.read() as session:
                 branch = self._branch(session, draft.target)
@@ -259,9 +214,9 @@ class Transaction:
                 if draft.if_head is not None:
                     expect_head(session, draft.target, branch, draft.if_head)
             if branch and branch.open:
-                plans.append(self._plan_staging(draft, branch))
+                plans.append(self.planner.staging(draft, branch))
             else:
-                plans.append(self._plan_tree(draft, head, branch))
+                plans.append(self.planner.tree(draft, head))
         return plans
 
     def _branch(self, session: Session, target: Ref) -> Branch | None:
@@ -272,87 +227,9 @@ class Transaction:
         head = resolve(session, source).id if source else None
         return Branch(target.repo, target.ref, head, 0)
 
-    def _plan_staging(self, draft: Draft, branch: Branch) -> _Plan:
-        """An open commit only gathers changes; its tree is worked out when it is finished."""
-        if draft.request is not None:
-            raise Usage(
-                f"{draft.target.repo}@{branch.name} has an open commit, which remembers no keys",
-                hint="finish it first, or put without --key",
-            )
-        import zstandard
-
-        key = self.keys.manifest()
-        compressor = zstandard.ZstdCompressor(write_checksum=True)
-        self.core.objects.put(key, compressor.compress(draft.changes.encode()))
-        return _Plan(draft, branch.head, branch.open, staged=key)
-
-    def _plan_tree(self, draft: Draft, head: Commit | None, branch: Branch | None) -> _Plan:
-        tree = self.core.tree(head)
-        moved = not draft.follow and (draft.base.id if draft.base else None) != (
-            head.id if head else None
-        )
-        if moved:
-            self._refuse_overlap(draft, tree, branch)
-        changes = self.joined(draft.changes, tree)
-        root, root_hash, new_tree = self.core.manifests.write(
-            apply(tree, changes), self.keys.manifest
-        )
-        return _Plan(
-            draft,
-            head.id if head else None,
-            None,
-            root=root,
-            root_hash=root_hash,
-            tree=new_tree,
-        )
-
-    def _refuse_overlap(self, draft: Draft, head: Tree, branch: Branch | None) -> None:
-        """The branch moved since the draft began: fine, unless it moved under the same paths."""
-        both = []
-        for difference in differences(self.core.tree(draft.base), head):
-            path = difference.path
-            if not draft.changes.touches(path):
-                continue
-            mine = draft.changes.puts.get(path)
-            same = (
-                difference.new is None
-                if mine is None
-                else difference.new is not None and line_hash(mine) == line_hash(difference.new)
-            )
-            if not same or path in draft.changes.appends:
-                both.append(path.decode())
-        if both:
-            more = f" and {len(both) - 1} more" if len(both) > 1 else ""
-            raise BranchMoved(
-                f"{draft.target.repo}@{draft.target.ref} moved while you worked: "
-                f"{both[0]}{more} changed on both sides",
-                hint="nothing was changed; look at the new head, then try again",
-            )
-
-    def joined(self, changes: Changes, tree: Tree) -> Changes:
-        """The changes with every append joined to what it is appended to."""
-        if not changes.appends:
-            return changes
-        result = Changes()
-        result.then(changes)
-        result.appends.clear()
-        self.intake.flush()
-        for path, parts in changes.appends.items():
-            before = changes.puts.get(path)
-            if before is None and not changes.removes(path):
-                before = tree.find(path)
-            pieces = [*([before] if before else []), *parts]
-            if len(pieces) == 1:
-                result.puts[path] = pieces[0]
-                continue
-            streams = [read(self.core, Entry.decode(piece)) for piece in pieces]
-            result.puts[path] = self.intake.add_stream(path.decode(), chain.from_iterable(streams))
-        self.intake.close()
-        return result
-
     # -- the one database transaction ------------------------------------------------------
 
-    def _publish(self, plans: list[_Plan]) -> list[Commit]:
+    def _publish(self, plans: list[Plan]) -> list[Commit]:
         with self.core.database.write() as session:
             if again := self._made_before(session):
                 self.lease.release_in(session)
@@ -364,7 +241,7 @@ class Transaction:
             crashpoint("commit.in_transaction")
         return done
 
-    def _publish_one(self, session: Session, plan: _Plan) -> Commit:
+    def _publish_one(self, session: Session, plan: Plan) -> Commit:
         draft = plan.draft
         repo = repo_key(session, draft.target.repo)
         branch = writable_branch(session, draft.target)
@@ -379,15 +256,14 @@ class Transaction:
             key = repos.key_of(session, name)
             reused = commits.find(session, key, commit_id) if key is not None else None
             if reused is None or reused.forgotten is not None:
-                raise Conflict(f"commit {commit_id[:12]} of {name}, which this one reuses, is gone")
+                raise Conflict(f"Commit {commit_id[:12]} of {name}, reused by this one, is gone.")
         if plan.staged is not None:
             assert plan.open is not None
             commits.stage(session, repo, plan.open, plan.staged)
             staged = commits.find(session, repo, plan.open)
             assert staged is not None
             return staged
-        assert plan.tree is not None
-        now = session.now()
+        assert plan.built is not None
         commit = Commit(
             id=self.id,
             repo=draft.target.repo,
@@ -397,12 +273,12 @@ class Transaction:
             message=draft.message,
             author=draft.author,
             started=draft.started or self.lease.started,
-            finished=now,
+            finished=session.now(),
             origin=draft.origin,
-            files=plan.tree.files,
-            size=plan.tree.size,
-            root=plan.root,
-            root_hash=plan.root_hash,
+            files=plan.built.tree.files,
+            size=plan.built.tree.size,
+            root=plan.built.root,
+            root_hash=plan.built.root_hash,
         )
         commits.add(session, repo, commit, draft.request)
         return advance(session, repo, branch, commit)
@@ -415,8 +291,8 @@ class Transaction:
             return None
         if len(made) < len(found):
             raise Conflict(
-                f"the key of {made[0].repo} belongs to {made[0].short_id}, made by another request",
-                hint="nothing was changed; use a new key for each request",
+                f"The key of {made[0].repo} belongs to {made[0].short_id}, of another request.",
+                hint="Nothing was changed; use a new key for each request.",
             )
         return made
 
@@ -435,60 +311,11 @@ class Transaction:
         except Unavailable:
             return None
 
-    def _make_intake(self) -> Intake:
-        options = self.core.options
-        return Intake(
-            self.core.objects,
-            self.keys,
-            pack_limit=options.pack_limit,
-            pack_size=options.pack_size,
-            workers=options.workers,
-        )
-
 
 def _known_request(session: Session, draft: Draft) -> Commit | None:
     """The commit that an earlier call with the draft's idempotency key made."""
     repo = repos.key_of(session, draft.target.repo) if draft.request else None
     return None if repo is None else commits.find_request(session, repo, draft.request or "")
-
-
-def writable_branch(session: Session, target: Ref) -> Branch | None:
-    """The branch to write to, found by name or by the id of its open commit; None to make it."""
-    repo = repo_key(session, target.repo)
-    found = repos.find(session, target.repo)
-    assert found is not None
-    if found.kind is not RepoKind.USER:
-        raise NotAllowed(
-            f"{target.repo} is the output of a pipeline: only its jobs may write to it",
-            hint="write to one of the pipeline's inputs instead",
-        )
-    if branch := refs.branch(session, repo, target.ref):
-        return branch
-    if refs.tag(session, repo, target.ref):
-        raise CommitFinished(
-            f'"{target.ref}" is a tag of {target.repo}, and tags never change',
-            hint=f"write to a branch, such as {target.repo}@{DEFAULT_BRANCH}",
-        )
-    if is_id_prefix(target.ref):
-        resolved = resolve(session, target)
-        if resolved.commit is not None and resolved.commit.finished is None:
-            return refs.branch(session, repo, resolved.commit.branch)
-        raise CommitFinished(
-            f"commit {target.ref[:12]} of {target.repo} is finished and never changes",
-            hint=f"write to a branch, such as {target.repo}@{DEFAULT_BRANCH}",
-        )
-    if not target.revision.is_name:
-        raise CommitFinished(
-            f"{target.repo}@{target.ref} names a finished commit, which never changes",
-            hint=f"write to a branch, such as {target.repo}@{DEFAULT_BRANCH}",
-        )
-    if target.ref == DEFAULT_BRANCH:
-        return None
-    known = [branch.name for branch in refs.branches(session, repo)]
-    raise NotFound(
-        f'{target.repo} has no branch "{target.ref}".{did_you_mean(target.ref, known)}',
-        hint=f"make it first: trunkline branch create {target.repo}@{target.ref}",
-    )
 
 
 def advance(session: Session, repo: int, branch: Branch, commit: Commit) -> Commit:
@@ -502,19 +329,3 @@ def advance(session: Session, repo: int, branch: Branch, commit: Commit) -> Comm
     stored = commits.find(session, repo, commit.id)
     assert stored is not None
     return stored
-
-
-def copied(tree: Tree, source: str, target: str) -> Iterator[bytes]:
-    """The lines of a file or folder of `tree`, as they are listed at another path."""
-    old, new = source.encode(), target.encode()
-    line = tree.find(old)
-    if line is not None:
-        yield new + line[len(old) :]
-        return
-    folder, into = old.rstrip(b"/") + b"/", new.rstrip(b"/") + b"/"
-    found = False
-    for line in tree.scan(folder):
-        found = True
-        yield into + line[len(folder) :]
-    if not found:
-        raise NotFound(f'there is no file or folder "{source}"')

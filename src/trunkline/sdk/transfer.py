@@ -60,7 +60,7 @@ class Putter:
     def put(self, sources: Sequence[str], target: str | None) -> None:
         """`target` is the path as it was typed: a trailing slash means a folder."""
         if not sources:
-            raise Usage("there is nothing to put", hint="name a file, a folder or a URL")
+            raise Usage("There is nothing to put.", hint="Name a file, a folder or a URL.")
         local = [source for source in sources if source != STDIN and "://" not in source]
         remote = [source for source in sources if source not in local]
         into = target is None or target.endswith("/") or len(sources) > 1 or self._untar
@@ -81,7 +81,7 @@ class Putter:
         if source == STDIN:
             if into and not self._untar:
                 raise Usage(
-                    "standard input has no name of its own", hint="name the file: REPO@BRANCH:/path"
+                    "Standard input has no name of its own.", hint="Name one: REPO@BRANCH:/path."
                 )
             self._stream(target, sys.stdin.buffer, "standard input")
             return
@@ -199,7 +199,7 @@ class Getter:
         for info in files.matching(self._tree, path):
             picked.update(dict.fromkeys(files.lines_below(self._tree, info.path)))
         if not picked:
-            raise NotFound(f'nothing in {self._where} matches "{path}"')
+            raise NotFound(f'Nothing in {self._where} matches "{path}".')
         return list(picked), Glob(path).prefix
 
     def _without_erased(self, lines: list[bytes], single: bool) -> tuple[list[bytes], int]:
@@ -234,7 +234,7 @@ class Getter:
         self, lines: list[bytes], base: str, target: Path, force: bool, erased: int
     ) -> GetReport:
         if target.exists() and not target.is_dir():
-            raise AlreadyExists(f"{target} is a file", hint="name a folder")
+            raise AlreadyExists(f"{target} is a file.", hint="Name a folder.")
         if target.is_dir() and not force:
             _refuse_overwriting(lines, base, target)
         # Everything is written beside the target first: an interruption leaves nothing in it.
@@ -290,7 +290,7 @@ def _partial(target: Path) -> Path:
 
 def _refuse_existing(target: Path, force: bool) -> None:
     if target.exists() and not force:
-        raise AlreadyExists(f"{target} exists already", hint="use --force to replace it")
+        raise AlreadyExists(f"{target} exists already.", hint="Use --force to replace it.")
 
 
 def _refuse_overwriting(lines: list[bytes], base: str, target: Path) -> None:
@@ -300,7 +300,7 @@ def _refuse_overwriting(lines: list[bytes], base: str, target: Path) -> None:
     for line in lines:
         place = target / line_path(line).decode()[start:]
         if place.exists():
-            raise AlreadyExists(f"{place} exists already", hint="use --force to replace it")
+            raise AlreadyExists(f"{place} exists already.", hint="Use --force to replace it.")
 
 
 def _move_into(source: Path, target: Path) -> None:
@@ -315,7 +315,7 @@ def _cannot_write(error: OSError, target: Path) -> Failed | DiskFull | ReadOnly:
     import errno
 
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"no space left to write {target}", hint="free some space, then try again")
+        return DiskFull(f"No space left to write {target}.", hint="Free some space, then retry.")
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return ReadOnly(f"{target} cannot be written: {error.strerror}")
-    return Failed(f"cannot write {target}: {error.strerror}")
+        return ReadOnly(f"{target} cannot be written: {error.strerror}.")
+    return Failed(f"Cannot write {target}: {error.strerror}.")

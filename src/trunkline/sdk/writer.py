@@ -10,8 +10,10 @@ from typing import BinaryIO, Self
 
 from trunkline.errors import Usage
 from trunkline.lake.core import Core, resolve, resolve_commit
+from trunkline.lake.drafts import Draft
+from trunkline.lake.files import copied
 from trunkline.lake.manifests import Tree
-from trunkline.lake.transaction import Draft, Transaction, copied
+from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import DEFAULT_BRANCH, Commit
 from trunkline.model.entries import Entry, line_hash, line_size
 from trunkline.model.paths import ROOT, normalize_path
@@ -48,7 +50,7 @@ class CommitWriter:
     @property
     def result(self) -> Commit:
         if self._draft.result is None:
-            raise Usage("this commit is not finished yet", hint="leave its with block first")
+            raise Usage("This commit is not finished yet.", hint="Leave its with block first.")
         return self._draft.result
 
     def put(self, path: str, data: Data, *, append: bool = False) -> None:
@@ -93,7 +95,8 @@ class CommitWriter:
         core = self._transaction.core
         with core.database.read() as session:
             found, commit = resolve_commit(session, ref)
-        lines = copied(core.tree(commit), ref.path or ROOT, normalize_path(path))
+        where = f"{ref.repo}@{ref.ref}"
+        lines = copied(core.tree(commit), ref.path or ROOT, normalize_path(path), where)
         self._draft.changes.put_all(lines)
         self._draft.requires.add((found.name, commit.id))
 
@@ -206,5 +209,5 @@ def _common_folder(first: bytes, last: bytes) -> bytes:
 def _file_path(path: str) -> str:
     name = normalize_path(path)
     if name == ROOT:
-        raise Usage("a file cannot be put at /", hint="name a path, as in /day=1/a.csv")
+        raise Usage("A file cannot be put at /.", hint="Name a path, as in /day=1/a.csv.")
     return name

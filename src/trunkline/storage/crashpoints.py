@@ -25,6 +25,8 @@ CRASHPOINTS: dict[str, str] = {
     "gc.after_deletes": "All unreachable objects are deleted; nothing is reported yet.",
     "migrate.before": "The catalog still has the old format.",
     "migrate.after": "The catalog has the new format; the caller has not been told.",
+    "erase.after_record": "An erasure is on the record; every byte is still there.",
+    "erase.half_done": "Some of the bytes to erase are gone; the record does not say so yet.",
     "finish.after_staging": "The changes of an open commit are gathered; it is not finished.",
 }
 

@@ -127,7 +127,9 @@ def test_credentials_from_a_profile(tmp_path: Path):
         "[default]\naws_access_key_id = D\n"
         "[work]\naws_access_key_id = K\naws_secret_access_key = S\n"
     )
-    (tmp_path / "config").write_text("[profile work]\nregion = eu-west-1\nendpoint_url = http://x\n")
+    (tmp_path / "config").write_text(
+        "[profile work]\nregion = eu-west-1\nendpoint_url = http://x\n"
+    )
     env = {
         "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "credentials"),
         "AWS_CONFIG_FILE": str(tmp_path / "config"),

@@ -301,7 +301,10 @@ def test_memory_is_bounded(tmp_path: Path):
         file.truncate(1 << 30)
     run = subprocess.run(
         [sys.executable, "-c", _PUT, tmp_path / "sparse", tmp_path / "store"],
-        env={"PYTHONPATH": SOURCE}, capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": SOURCE},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert int(run.stdout) < 100 << 10
 
@@ -332,7 +335,9 @@ def test_killed_at_a_crash_point(
 ):
     run = subprocess.run(
         [sys.executable, "-c", _DIE, tmp_path / "store"],
-        env={"PYTHONPATH": SOURCE, "TRUNKLINE_CRASH_AT": point}, capture_output=True, text=True,
+        env={"PYTHONPATH": SOURCE, "TRUNKLINE_CRASH_AT": point},
+        capture_output=True,
+        text=True,
     )
     assert (run.returncode, run.stdout) == (-signal.SIGKILL, "")
     assert len(list(folder.list())) == objects
@@ -358,7 +363,8 @@ def test_helpers_end_with_their_parent(
     (tmp_path / "list").write_text("".join(f"{path}|{local}\n" for path, local in many))
     run = subprocess.run(
         [sys.executable, "-c", _PARENT, tmp_path / "store", tmp_path / "list"],
-        env={"PYTHONPATH": SOURCE}, capture_output=True,
+        env={"PYTHONPATH": SOURCE},
+        capture_output=True,
     )
     assert run.returncode == -signal.SIGKILL
     deadline = time.monotonic() + 10

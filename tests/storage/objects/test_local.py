@@ -77,7 +77,7 @@ def test_a_vanished_folder_is_made_again(folder: ObjectStore, tmp_path: Path):
 
 def test_a_file_in_the_way_is_an_error(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(errors.Failed, match="cannot write to"):
+    with pytest.raises(errors.Failed, match="Cannot write to"):
         open_store(str(tmp_path / "file")).put("a", b"")
 
 
@@ -98,7 +98,10 @@ def test_a_local_store_does_not_load_obstore():
     source = Path(open_store.__code__.co_filename).parents[3]
     run = subprocess.run(
         [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(source)}, capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert run.stdout.strip() == "False"
 
@@ -122,7 +125,7 @@ def small_disk(tmp_path: Path):
 def test_a_full_disk_is_said_and_leaves_nothing(small_disk: Path):
     store = open_store(str(small_disk))
     store.put("data/a", b"kept")
-    with pytest.raises(errors.DiskFull, match="no space left"):
+    with pytest.raises(errors.DiskFull, match="No space left"):
         store.put("data/b", bytes(4 << 20))
     assert [info.key for info in store.list()] == ["data/a"]
     assert list(store.abandoned()) == []
@@ -144,7 +147,7 @@ def test_a_read_only_disk_is_said(small_disk: Path):
     store = open_store(str(small_disk))
     store.put("a", b"x")
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    with pytest.raises(errors.ReadOnly, match="may not write"):
+    with pytest.raises(errors.ReadOnly, match="May not write"):
         store.put("b", b"x")
     with pytest.raises(errors.ReadOnly):
         store.delete(["a"])

@@ -14,7 +14,7 @@ NO_PARAMS: Params = {}
 
 def not_text(error: UnicodeEncodeError) -> Usage:
     """For bytes that came in as text and are none: arguments in another encoding than UTF-8."""
-    return Usage(f"{error.object!r} is not text that can be kept", hint="use UTF-8")
+    return Usage(f"{error.object!r} is not text that can be kept.", hint="Use UTF-8.")
 
 
 class Row(Protocol):
@@ -63,6 +63,10 @@ class Database(Protocol):
         Only one write transaction runs at a time, over all processes. With
         `durable=False` a power cut may undo it; use it for what dies with the process.
         """
+        ...
+
+    def damage(self) -> list[str]:
+        """What the database itself finds wrong with its own pages; empty where it cannot tell."""
         ...
 
     def close(self) -> None: ...

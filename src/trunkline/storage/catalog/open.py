@@ -28,7 +28,7 @@ def open_database(url: str, base: Path) -> Database:
     if is_file_url(url):
         path = sqlite_path(url, base)
         if not path.is_file():
-            raise NotFound(f"the lake's catalog {path} is missing", hint="restore it from a backup")
+            raise NotFound(f"The lake's catalog {path} is missing.", hint="Restore a backup.")
         return SqliteDatabase(path)
     from trunkline.storage.catalog.server import ServerDatabase
 
@@ -45,13 +45,13 @@ def check_format(database: Database, location: str) -> None:
     found = read_format(database)
     if found > FORMAT:
         raise WrongFormat(
-            f"{location} has format {found}; this Trunkline reads up to {FORMAT}",
-            hint="upgrade Trunkline: pip install -U trunkline",
+            f"{location} has format {found}; this Trunkline reads up to {FORMAT}.",
+            hint="Upgrade Trunkline: pip install -U trunkline",
         )
     if found < FORMAT:
         raise WrongFormat(
-            f"{location} has the older format {found}; this Trunkline writes {FORMAT}",
-            hint="run: trunkline migrate",
+            f"{location} has the older format {found}; this Trunkline writes {FORMAT}.",
+            hint="Run: trunkline migrate",
         )
 
 

@@ -35,8 +35,8 @@ def engine_for(url: str, **options: Any) -> Engine:
         return create_engine(driven, **options)
     except (ArgumentError, ValueError, ImportError) as error:
         raise Usage(
-            f"{_shown(url)} is not the address of a database",
-            hint="postgresql://user@host/database",
+            f"{_shown(url)} is not the address of a database.",
+            hint="postgresql://user@host/database.",
         ) from error
 
 
@@ -102,9 +102,12 @@ class ServerDatabase:
                 begun.commit()
             except DBAPIError as error:
                 raise CommitUnknown(
-                    f"the connection to {self.url} broke during a commit: it may have happened",
-                    hint="look for it before you retry, or retry with the same --key",
+                    f"The connection to {self.url} broke during a commit: it may have happened.",
+                    hint="Look for it before you retry, or retry with the same --key.",
                 ) from error
+
+    def damage(self) -> list[str]:
+        return []
 
     def close(self) -> None:
         self._engine.dispose()
@@ -134,17 +137,17 @@ def _translate(error: DBAPIError, url: str) -> TrunklineError:
     state = getattr(error.orig, "sqlstate", None) or ""
     reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else state
     if isinstance(error, DataError):
-        return Usage(f"the database does not take this text: {reason}")
+        return Usage(f"The database does not take this text: {reason}.")
     if state == "53100":
-        return DiskFull(f"the database server {url} has no space left")
+        return DiskFull(f"The database server {url} has no space left.")
     if state in ("25006", "42501"):
-        return ReadOnly(f"the database {url} only allows reading")
+        return ReadOnly(f"The database {url} only allows reading.")
     if state == "42P01":
-        return WrongFormat(f"{url} is not the catalog of a lake", hint="restore a backup")
+        return WrongFormat(f"{url} is not the catalog of a lake.", hint="Restore a backup.")
     if state == "55P03":
-        return Unavailable(f"another writer has held {url} for {WAIT_SECONDS} s", hint="try again")
+        return Unavailable(f"Another writer held {url} for {WAIT_SECONDS} s.", hint="Try again.")
     if isinstance(error, OperationalError) or error.connection_invalidated:
-        return Unavailable(f"the database {url} does not answer: {reason}", hint="is it running?")
+        return Unavailable(f"The database {url} does not answer: {reason}.", hint="Is it running?")
     raise error
 
 

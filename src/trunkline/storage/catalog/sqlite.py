@@ -64,6 +64,11 @@ class SqliteDatabase:
             with _transaction(connection, "BEGIN IMMEDIATE") as session:
                 yield session
 
+    def damage(self) -> list[str]:
+        with self.read() as session:
+            found = [row["integrity_check"] for row in session.all("PRAGMA integrity_check")]
+        return [text for text in found if text != "ok"]
+
     def close(self) -> None:
         with self._lock:
             for connection in self._open:
@@ -114,8 +119,8 @@ class SqliteDatabase:
         log = Path(f"{self.path}-wal")
         if log.exists() and log.stat().st_size:
             raise ReadOnly(
-                f"the catalog {self.path} cannot be read: it has a log that was not worked in",
-                hint="open the lake once where it can be written",
+                f"The catalog {self.path} cannot be read: it has a log that was not worked in.",
+                hint="Open the lake once where it can be written.",
             ) from error
         return self._connect("mode=ro&immutable=1")
 
@@ -157,17 +162,17 @@ def translate(error: sqlite3.Error, path: Path) -> TrunklineError:
     text = str(error)
     if "locked" in text or "busy" in text:
         return Unavailable(
-            f"the catalog {path} is busy: somebody has been writing for {BUSY_SECONDS:.0f} s",
-            hint="try again",
+            f"The catalog {path} is busy: somebody has been writing for {BUSY_SECONDS:.0f} s.",
+            hint="Try again.",
         )
     if "full" in text or _is_no_room(error):
-        return DiskFull(f"no space left for the catalog {path}", hint="free some space, then retry")
+        return DiskFull(f"No space left for the catalog {path}.", hint="Free some space.")
     if "readonly" in text or "unable to open" in text:
-        return ReadOnly(f"the catalog {path} cannot be written", hint="check its permissions")
+        return ReadOnly(f"The catalog {path} cannot be written.", hint="Check its permissions.")
     if "no such table" in text:
-        return WrongFormat(f"{path} is not the catalog of a lake", hint="restore a backup")
+        return WrongFormat(f"{path} is not the catalog of a lake.", hint="Restore a backup.")
     if any(sign in text for sign in ("malformed", "not a database")):
-        return CorruptObject(f"the catalog {path} is damaged: {text}", hint="restore a backup")
+        return CorruptObject(f"The catalog {path} is damaged: {text}.", hint="Restore a backup.")
     if "disk I/O error" in text:
-        return Unavailable(f"the disk failed under the catalog {path}: {text}")
+        return Unavailable(f"The disk failed under the catalog {path}: {text}.")
     raise error

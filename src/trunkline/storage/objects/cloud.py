@@ -58,7 +58,7 @@ def open_cloud(
         with _memories_lock:
             return CloudStore(_memories.setdefault(url, MemoryStore()), url, None, check)
     if "@" in url:
-        raise errors.Usage("an address holds no credentials", hint="pass them in the environment")
+        raise errors.Usage("An address holds no credentials.", hint="Pass them in the environment.")
     settings = dict(options)
     retries = int(settings.pop("max_retries", "6"))
     patience = timedelta(seconds=float(settings.pop("retry_timeout", "60")))
@@ -89,7 +89,7 @@ def open_cloud(
         # The text of a bad setting may hold its value: name the address only.
         what = "an unknown option" if type(error).__name__.startswith("Unknown") else "a bad option"
         raise errors.Usage(
-            f"cannot open {url}: {what} among {', '.join(sorted(settings)) or 'none'}"
+            f"Cannot open {url}: {what} among {', '.join(sorted(settings)) or 'none'}."
         ) from None
     return CloudStore(bucket, url, dict(options), check)
 

@@ -42,25 +42,25 @@ def translate(error: Exception, where: str, key: str) -> Exception:
     said = f" ({code or status})" if code or status else ""
     if code in _NO_BUCKET:
         return errors.NotFound(
-            f"there is no bucket at {where}", hint="create it, or correct the name"
+            f"There is no bucket at {where}.", hint="Create it, or correct the name."
         )
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(key)
     if code in _FULL or status == 507:
-        return errors.DiskFull(f"no space left for objects in {where}{said}")
+        return errors.DiskFull(f"No space left for objects in {where}{said}.")
     if code in _CREDENTIALS or status in (401, 403) or kind in _REFUSED:
         return errors.NotAllowed(
-            f"{where} refuses these credentials{said}",
-            hint="check the key, its permissions, and the region and endpoint",
+            f"{where} refuses these credentials{said}.",
+            hint="Check the key, its permissions, and the region and endpoint.",
         )
     if _INSTANCE in text or "credential" in text.partition("\n")[0].lower():
         return errors.NotAllowed(
-            f"no credentials for {where}",
-            hint="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+            f"No credentials for {where}.",
+            hint="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
         )
     if 400 <= status < 500 and status not in (408, 429):
-        return errors.Failed(f"{where} rejects a request{said}")
+        return errors.Failed(f"{where} rejects a request{said}.")
     return errors.Unavailable(
-        f"{where} does not answer{said}",
-        hint="check the endpoint and the region, then try again; nothing was changed",
+        f"{where} does not answer{said}.",
+        hint="Check the endpoint and the region, then try again; nothing was changed.",
     )

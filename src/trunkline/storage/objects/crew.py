@@ -111,8 +111,8 @@ class _Helper:
         answer = receive(self._outbox)
         if answer is None:
             raise errors.Unavailable(
-                f"a helper process ended unexpectedly (status {self._process.wait()})",
-                hint="try again; nothing was changed",
+                f"A helper process ended unexpectedly (status {self._process.wait()}).",
+                hint="Try again; nothing was changed.",
             )
         if answer[0] == ERROR:
             raise decode_error(answer[1])

@@ -123,7 +123,7 @@ class Exporter:
         except FileExistsError:
             if not stat.S_ISDIR(os.lstat(folder[:-1]).st_mode):
                 raise errors.AlreadyExists(
-                    f"cannot make a folder at {shown(folder[:-1])}: something else is there"
+                    f"Cannot make a folder at {shown(folder[:-1])}: something else is there."
                 ) from None
         except OSError as error:
             raise _failed(folder, error) from None
@@ -158,17 +158,17 @@ def _write_all(fd: int, data: bytes | memoryview, target: bytes) -> None:
 
 
 def _outside(path: bytes) -> errors.TrunklineError:
-    return errors.InvalidPath(f"{shown(path)} would be written outside the destination")
+    return errors.InvalidPath(f"{shown(path)} would be written outside the destination.")
 
 
 def _failed(target: bytes, error: OSError) -> errors.TrunklineError:
     where = shown(target)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return errors.DiskFull(f"no space left to write {where}")
+        return errors.DiskFull(f"No space left to write {where}.")
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return errors.NotAllowed(f"may not write {where}: {error.strerror}")
+        return errors.NotAllowed(f"May not write {where}: {error.strerror}.")
     if error.errno == errno.EEXIST:
-        return errors.AlreadyExists(f"{where} exists already")
+        return errors.AlreadyExists(f"{where} exists already.")
     if error.errno == errno.ELOOP:
-        return errors.NotAllowed(f"{where} is a link: it is not followed")
-    return errors.Failed(f"cannot write {where}: {error.strerror or error}")
+        return errors.NotAllowed(f"{where} is a link: it is not followed.")
+    return errors.Failed(f"Cannot write {where}: {error.strerror or error}.")

@@ -7,13 +7,13 @@ from trunkline import errors
 
 def corrupt(path: str, expected: str, key: str) -> errors.CorruptObject:
     return errors.CorruptObject(
-        f"the bytes of {path} are damaged: expected BLAKE3 {expected} in {key}",
-        hint="run `trunkline fsck --deep`, and put the file again from its source",
+        f"The bytes of {path} are damaged: expected BLAKE3 {expected} in {key}.",
+        hint="Run `trunkline fsck --deep`, and put the file again from its source",
     )
 
 
 def missing(path: str, expected: str, key: str) -> errors.CorruptObject:
     return errors.CorruptObject(
-        f"the bytes of {path} are gone: expected BLAKE3 {expected} in {key}",
-        hint="run `trunkline fsck`, and put the file again from its source",
+        f"The bytes of {path} are gone: expected BLAKE3 {expected} in {key}.",
+        hint="Run `trunkline fsck`, and put the file again from its source",
     )

@@ -65,7 +65,7 @@ def extensions(path: str) -> str:
 def check_key(key: str) -> str:
     if _key.match(key) is None:
         raise errors.CorruptObject(
-            f"{key[:80]!r} is not the name of an object",
-            hint="a manifest may be damaged: run `trunkline fsck`",
+            f"{key[:80]!r} is not the name of an object.",
+            hint="A manifest may be damaged: run `trunkline fsck`",
         )
     return key

@@ -136,19 +136,19 @@ class LocalStore:
         """The error to raise when a write failed."""
         if error.errno in _FULL:
             return errors.DiskFull(
-                f"no space left for objects in {self.root}",
-                hint="free some space and try again; nothing was changed",
+                f"No space left for objects in {self.root}.",
+                hint="Free some space and try again; nothing was changed.",
             )
         if error.errno in _FORBIDDEN:
-            return errors.ReadOnly(f"may not write to {self.root}: {error.strerror}")
-        return errors.Failed(f"cannot write to {self.root}: {error.strerror or error}")
+            return errors.ReadOnly(f"May not write to {self.root}: {error.strerror}.")
+        return errors.Failed(f"Cannot write to {self.root}: {error.strerror or error}.")
 
     def _reading(self, error: OSError, key: str) -> Exception:
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):
             return FileNotFoundError(key)
         if error.errno in _FORBIDDEN:
-            return errors.NotAllowed(f"may not read {key} in {self.root}: {error.strerror}")
-        return errors.Failed(f"cannot read {key} in {self.root}: {error.strerror or error}")
+            return errors.NotAllowed(f"May not read {key} in {self.root}: {error.strerror}.")
+        return errors.Failed(f"Cannot read {key} in {self.root}: {error.strerror or error}.")
 
     def _open(self, key: str) -> _Reader:
         return _Reader(self, key)

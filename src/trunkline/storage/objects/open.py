@@ -24,16 +24,16 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> ObjectStor
     if scheme == "file":
         path = _decoded(found[2]) if found else url
         if not path or (found and not path.startswith("/")):
-            raise errors.Usage(f"{url!r} is not the address of a folder", hint="file:///path")
+            raise errors.Usage(f"{url!r} is not the address of a folder.", hint="File:///path.")
         if options:
-            raise errors.Usage(f"a local folder takes no options, and got {', '.join(options)}")
+            raise errors.Usage(f"A local folder takes no options, and got {', '.join(options)}.")
         return LocalStore(path)
     if scheme in _CLOUD:
         from trunkline.storage.objects.cloud import open_cloud
 
         return open_cloud(url, options or {})
     raise errors.Usage(
-        f"no store is known for {scheme}://", hint="use a folder, s3://, gs:// or az://"
+        f"No store is known for {scheme}://.", hint="Use a folder, s3://, gs:// or az://."
     )
 
 

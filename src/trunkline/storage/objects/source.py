@@ -58,18 +58,18 @@ def same(before: os.stat_result, after: os.stat_result) -> bool:
 
 
 def unreadable(local: str | bytes, error: OSError) -> errors.TrunklineError:
-    return errors.SourceUnreadable(f"cannot read {shown(local)}: {error.strerror or error}")
+    return errors.SourceUnreadable(f"Cannot read {shown(local)}: {error.strerror or error}.")
 
 
 def not_a_file(local: str | bytes, mode: int) -> errors.TrunklineError:
     kind = _KINDS.get(stat.S_IFMT(mode), "not a file")
-    return errors.SourceUnreadable(f"cannot read {shown(local)}: it is {kind}, not a file")
+    return errors.SourceUnreadable(f"Cannot read {shown(local)}: it is {kind}, not a file.")
 
 
 def changed(local: str | bytes) -> errors.TrunklineError:
     return errors.SourceChanged(
-        f"{shown(local)} changed while it was being read",
-        hint="put it again when nothing writes to it",
+        f"{shown(local)} changed while it was being read.",
+        hint="Put it again when nothing writes to it.",
     )
 
 

@@ -112,7 +112,7 @@ def _serve(inbox: BinaryIO, outbox: BinaryIO) -> None:
         send(outbox, ERROR, encode_error(error))
     except Exception as error:
         _abort(task)
-        failed = errors.Failed(f"a helper process failed: {type(error).__name__}: {error}")
+        failed = errors.Failed(f"A helper process failed: {type(error).__name__}: {error}.")
         send(outbox, ERROR, encode_error(failed))
     except BaseException:
         _abort(task)

@@ -1,0 +1,75 @@
+"""What every part of the interface stands on: the open lake and how refs are read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from trunkline.lake.core import Core, Options
+from trunkline.model.commits import RepoName
+from trunkline.model.refs import Need, Ref, parse_ref, parse_repo
+from trunkline.settings import Settings
+
+if TYPE_CHECKING:
+    pass
+
+Location = str | os.PathLike[str]
+
+
+class LakeBase:
+    """An open lake with its settings."""
+
+    def __init__(self, core: Core, folder: Path, found: Settings) -> None:
+        self._core = core
+        self._settings = found
+        self._folder = folder
+        self.location = str(folder.parent)
+        self.project = found.text("project")
+        self.author = found.text("author")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._core.close()
+
+    def _ref(self, text: str, path: Need = Need.OPTIONAL, pattern: bool = False) -> Ref:
+        return parse_ref(text, project=self.project, path=path, pattern=pattern)
+
+    def _repo(self, text: str) -> RepoName:
+        return parse_repo(text, project=self.project)
+
+    def _revision_of(self, target: Ref, text: str) -> Ref:
+        """A ref where the repo may be left out: then it is the target's own."""
+        return self._ref(text, path=Need.FORBIDDEN) if "@" in text else Ref(target.repo, text)
+
+
+def store_options(found: Settings) -> dict[str, str]:
+    """The settings of the object store that were set, as its backend names them."""
+    options = {
+        "endpoint": found.text("s3.endpoint"),
+        "region": found.text("s3.region"),
+        "virtual_hosted_style_request": "" if found.flag("s3.path_style") else "true",
+        "allow_http": "true" if found.flag("s3.allow_http") else "",
+    }
+    return {name: value for name, value in options.items() if value}
+
+
+def core_options(found: Settings) -> Options:
+    return Options(
+        author=found.text("author"),
+        pack_limit=found.number("pack.limit"),
+        pack_size=found.number("pack.size"),
+        workers=found.number("put.workers") or None,
+        gc_grace_seconds=found.seconds("gc.grace"),
+    )

@@ -1,0 +1,109 @@
+"""Projects, repos, branches and tags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trunkline.errors import AlreadyExists, NotFound
+from trunkline.lake.core import repo_key
+from trunkline.model.commits import DEFAULT_BRANCH, Branch, Project, Repo, Tag
+from trunkline.model.paths import validate_name
+from trunkline.model.refs import parse_branch
+from trunkline.sdk.base import LakeBase
+from trunkline.storage.catalog import refs, repos
+
+if TYPE_CHECKING:
+    pass
+
+
+class Repos(LakeBase):
+    """Names, and where they point."""
+
+    def projects(self) -> list[Project]:
+        with self._core.database.read() as session:
+            return repos.projects(session)
+
+    def create_project(self, name: str, description: str = "") -> Project:
+        validate_name("project", name)
+        with self._core.database.write() as session:
+            if repos.has_project(session, name):
+                raise AlreadyExists(f'The project "{name}" exists already.')
+            repos.add_project(session, name, description)
+            return next(p for p in repos.projects(session) if p.name == name)
+
+    def delete_project(self, name: str) -> None:
+        from trunkline.lake import branches
+
+        branches.delete_project(self._core, name)
+
+    def repos(self, all_projects: bool = False) -> list[Repo]:
+        with self._core.database.read() as session:
+            if not all_projects and not repos.has_project(session, self.project):
+                raise NotFound(f'There is no project "{self.project}".')
+            return repos.all_repos(session, None if all_projects else self.project)
+
+    def repo(self, name: str) -> Repo:
+        parsed = self._repo(name)
+        with self._core.database.read() as session:
+            repo_key(session, parsed)
+            found = repos.find(session, parsed)
+        assert found is not None
+        return found
+
+    def create_repo(self, name: str, description: str = "") -> Repo:
+        """Make a repo with an empty branch `main`."""
+        from trunkline.lake.transaction import Transaction
+
+        transaction = Transaction(self._core, self.author)
+        with transaction:
+            transaction.create_repo(self._repo(name), description)
+        return self.repo(name)
+
+    def delete_repo(self, name: str, force: bool = False) -> None:
+        """Remove a repo and its history. Refused while others derive from it, unless forced."""
+        from trunkline.lake import branches
+
+        branches.delete_repo(self._core, self._repo(name), force)
+
+    def branches(self, repo: str) -> list[Branch]:
+        with self._core.database.read() as session:
+            return refs.branches(session, repo_key(session, self._repo(repo)))
+
+    def create_branch(self, ref: str, from_: str | None = None) -> Branch:
+        """A new branch at a commit, by default where `main` is. No data is copied."""
+        from trunkline.lake import branches
+
+        target = parse_branch(ref, project=self.project)
+        source = self._revision_of(target, from_ or DEFAULT_BRANCH)
+        with self._core.database.write() as session:
+            return branches.add_branch(session, target, source, self.author)
+
+    def move_branch(self, ref: str, to: str, if_head: str | None = None) -> Branch:
+        from trunkline.lake import branches
+
+        target = parse_branch(ref, project=self.project)
+        source = self._revision_of(target, to)
+        return branches.move_branch(self._core, target, source, if_head, self.author)
+
+    def delete_branch(self, ref: str, force: bool = False) -> None:
+        from trunkline.lake import branches
+
+        target = parse_branch(ref, project=self.project)
+        branches.delete_branch(self._core, target, force, self.author)
+
+    def tags(self, repo: str) -> list[Tag]:
+        with self._core.database.read() as session:
+            return refs.tags(session, repo_key(session, self._repo(repo)))
+
+    def create_tag(self, ref: str, from_: str, message: str = "") -> Tag:
+        from trunkline.lake import branches
+
+        target = parse_branch(ref, project=self.project, kind="tag")
+        source = self._revision_of(target, from_)
+        return branches.create_tag(self._core, target, source, message, self.author)
+
+    def delete_tag(self, ref: str) -> None:
+        from trunkline.lake import branches
+
+        target = parse_branch(ref, project=self.project, kind="tag")
+        branches.delete_tag(self._core, target, self.author)
