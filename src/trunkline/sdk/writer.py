@@ -20,6 +20,7 @@ from trunkline.model.paths import ROOT, normalize_path
 from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
 from trunkline.storage.catalog import erasures
 from trunkline.storage.catalog.erasures import place_of
+from trunkline.storage.objects.intake import Files
 
 Data = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 Progress = Callable[[int, int], None]
@@ -74,9 +75,12 @@ class CommitWriter:
         self, files: Iterable[tuple[str, str | os.PathLike[str]]], progress: Progress | None = None
     ) -> None:
         """Put many local files, on all cores. Files that have not changed are not copied."""
+        self.put_placed([(_file_path(path), local) for path, local in files], progress)
+
+    def put_placed(self, pairs: Files, progress: Progress | None = None) -> None:
+        """As `put_files`, for paths that have been checked already."""
         self._transaction.refuse_ended()
-        pairs = [(_file_path(path), local) for path, local in files]
-        known = self._known([path.encode() for path, _ in pairs])
+        known = self._known(pairs)
         sizes = {path: (line_hash(line), line_size(line)) for path, line in known.items()}
         stored = self._transaction.intake.add_files(pairs, sizes, progress)
         # What is there already is put again as it is: another commit may remove it meanwhile.
@@ -114,8 +118,8 @@ class CommitWriter:
         if self._owned:
             self._transaction.__exit__(kind, error, trace)
 
-    def _known(self, paths: list[bytes]) -> dict[bytes, bytes]:
-        """The lines that the branch already has for these paths."""
+    def _known(self, pairs: Files) -> dict[bytes, bytes]:
+        """The lines that the branch already has for the paths of these files."""
         core, target = self._transaction.core, self._draft.target
         base = self._draft.base
         if self._draft.follow and target.repo not in self._transaction.new_repos:
@@ -127,7 +131,7 @@ class CommitWriter:
         self._draft.requires.add((base.repo, base.id))
         with core.database.read() as session:
             erased = erasures.places(session)
-        found = self._listed(tree, paths)
+        found = self._listed(tree, [path.encode() for path, _ in pairs])
         if not erased:
             return found
         return {p: line for p, line in found.items() if place_of(Entry.decode(line)) not in erased}

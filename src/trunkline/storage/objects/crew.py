@@ -50,15 +50,21 @@ def share_out(
     numbers = iter(range(len(batches)))
     lock = threading.Lock()
 
+    def take() -> tuple[int, bytes] | None:
+        with lock:
+            number = next(numbers, None)
+        return None if number is None else (number, encode(batches[number]))
+
     def work(helper: _Helper) -> None:
         try:
-            while True:
-                with lock:
-                    number = next(numbers, None)
-                if number is None:
-                    break
-                events.put((number, helper.ask(BATCH, encode(batches[number]))))
-            helper.ask(FINISH)
+            task = take()
+            while task is not None:
+                helper.tell(BATCH, task[1])
+                # The next one is made ready while the helper is busy.
+                number, task = task[0], take()
+                events.put((number, helper.hear()))
+            helper.tell(FINISH)
+            helper.hear()
             events.put(None)
         except BaseException as error:
             events.put(error)
@@ -99,15 +105,17 @@ class _Helper:
         self._outbox = cast(BinaryIO, self._process.stdout)
         self._setup = json.dumps(setup).encode()
 
-    def ask(self, kind: bytes, payload: bytes = b"") -> bytes:
+    def tell(self, kind: bytes, payload: bytes = b"") -> None:
         try:
             if self._setup:
                 send(self._inbox, SETUP, self._setup)
                 self._setup = b""
             send(self._inbox, kind, payload)
         except OSError:
-            # It may have said why before it ended.
-            pass
+            # It may have said why before it ended: `hear` finds out.
+            return
+
+    def hear(self) -> bytes:
         answer = receive(self._outbox)
         if answer is None:
             raise errors.Unavailable(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from types import TracebackType
@@ -18,6 +18,9 @@ from trunkline.storage.objects.packer import LARGE, PACK_LIMIT, PACK_SIZE, Job, 
 from trunkline.storage.objects.port import Buffer, ObjectStore
 from trunkline.storage.objects.whole import store_file, store_stream
 
+Files = Sequence[tuple[str, str | os.PathLike[str]]]
+"""Each with its path in the repo and its place on this computer."""
+
 Known = Mapping[bytes, tuple[bytes, int]]
 """Path to the hash and size it has already."""
 
@@ -27,6 +30,7 @@ MANY = 4000
 _NOTHING = (b"", -1)
 _BATCH = 1000
 _Packed = tuple[int, int, list[bytes]]
+_Prepare = Callable[[Files], list[Job]]
 
 
 class Intake:
@@ -83,7 +87,7 @@ class Intake:
 
     def add_files(
         self,
-        files: Sequence[tuple[str, str | os.PathLike[str]]],
+        files: Files,
         known: Known | None = None,
         progress: Progress | None = None,
     ) -> list[bytes]:
@@ -92,30 +96,27 @@ class Intake:
         A file whose bytes `known` has under its path is not stored and has no line.
         """
         known = known or {}
-        jobs: list[Job] = [
-            (name := path.encode(), os.fsencode(local), known.get(name, _NOTHING)[0])
-            for path, local in files
-        ]
-        batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
+        batches = [files[start : start + _BATCH] for start in range(0, len(files), _BATCH)]
+        jobs = partial(_jobs, known)
         results: list[list[bytes]] = [[]] * len(batches)
         tally = Tally(progress)
         with self._lock, Crowd[bytes](self._threads, tally) as crowd:
-            packed = self._pack_here(batches) if self._is_few(jobs) else self._pack_out(batches)
-            with closing(packed):
+            pack = self._pack_here if self._is_few(len(files)) else self._pack_out
+            with closing(pack(batches, jobs)) as packed:
                 for number, size, lines in packed:
                     results[number] = lines
                     large = lines.count(LARGE)
                     for place in _places(lines, large):
-                        path, local, _ = batches[number][place]
+                        path, local = batches[number][place]
                         crowd.submit(
                             number * _BATCH + place,
                             partial(
                                 store_file,
                                 self._store,
                                 self._keys,
-                                path.decode(),
-                                local,
-                                known.get(path, _NOTHING),
+                                path,
+                                os.fsencode(local),
+                                known.get(path.encode(), _NOTHING),
                                 crowd.wrote,
                             ),
                         )
@@ -126,17 +127,19 @@ class Intake:
         tally.report()
         return [line for lines in results for line in lines if line]
 
-    def _is_few(self, jobs: Sequence[Job]) -> bool:
+    def _is_few(self, files: int) -> bool:
         """Whether starting helpers would take longer than they save."""
         alone = self._workers < 2 or not sys.executable
-        return alone or len(jobs) < MANY or self._store.address is None
+        return alone or files < MANY or self._store.address is None
 
-    def _pack_here(self, batches: Sequence[list[Job]]) -> Generator[_Packed, None, None]:
+    def _pack_here(
+        self, batches: Sequence[Files], jobs: _Prepare
+    ) -> Generator[_Packed, None, None]:
         for number, batch in enumerate(batches):
-            lines, size = self._packer.add_files(batch)
+            lines, size = self._packer.add_files(jobs(batch))
             yield number, size, lines
 
-    def _pack_out(self, batches: Sequence[list[Job]]) -> Generator[_Packed, None, None]:
+    def _pack_out(self, batches: Sequence[Files], jobs: _Prepare) -> Generator[_Packed, None, None]:
         """Pack in helper processes, each into packs of its own, durable when this ends."""
         from trunkline.storage.objects.crew import share_out  # slow to load, for many files only
 
@@ -154,7 +157,8 @@ class Intake:
             }
             for _ in range(self._workers)
         ]
-        with closing(share_out(setups, batches, _encode)) as answers:
+        # A batch is made ready while the helpers are busy with those before it.
+        with closing(share_out(setups, batches, lambda batch: _encode(jobs(batch)))) as answers:
             for number, answer in answers:
                 size, *lines = answer.split(b"\n")
                 yield number, int(size), lines
@@ -194,6 +198,13 @@ def _places(lines: list[bytes], count: int) -> Iterator[int]:
     for _ in range(count):
         place = lines.index(LARGE, place + 1)
         yield place
+
+
+def _jobs(known: Known, files: Files) -> list[Job]:
+    return [
+        (name := path.encode(), os.fsencode(local), known.get(name, _NOTHING)[0])
+        for path, local in files
+    ]
 
 
 def _encode(batch: list[Job]) -> bytes:
