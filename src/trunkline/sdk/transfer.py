@@ -68,7 +68,7 @@ class Putter:
         folder = f"{target.rstrip('/')}/" if target and len(sources) > 1 else target
         pairs = local_files(local, folder, recursive=self._recursive) if local else []
         if pairs and not (self._append or self._untar):
-            self._writer.put_placed(pairs, self._progress)
+            self._writer._put_placed(pairs, self._progress)
             pairs = []
         for path, source in pairs:
             with _open(source) as stream:

@@ -75,9 +75,9 @@ class CommitWriter:
         self, files: Iterable[tuple[str, str | os.PathLike[str]]], progress: Progress | None = None
     ) -> None:
         """Put many local files, on all cores. Files that have not changed are not copied."""
-        self.put_placed([(_file_path(path), local) for path, local in files], progress)
+        self._put_placed([(_file_path(path), local) for path, local in files], progress)
 
-    def put_placed(self, pairs: Files, progress: Progress | None = None) -> None:
+    def _put_placed(self, pairs: Files, progress: Progress | None = None) -> None:
         """As `put_files`, for paths that have been checked already."""
         self._transaction.refuse_ended()
         known = self._known(pairs)
