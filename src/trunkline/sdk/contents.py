@@ -67,7 +67,7 @@ class Contents(LakeBase):
         progress: Progress | None = None,
     ) -> Commit:
         """Put files, folders, URLs or standard input ("-") into a branch, as one commit."""
-        from trunkline.sdk.transfer import Putter
+        from trunkline.sdk.putting import Putter
 
         several = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
         target = self._ref(ref)
@@ -75,7 +75,7 @@ class Contents(LakeBase):
         with self._following(target, message, if_head, key) as writer:
             Putter(
                 writer,
-                self._url_policy(),
+                self._url_policy,
                 store_options(self._settings),
                 append=append,
                 untar=untar,
@@ -172,7 +172,7 @@ class Contents(LakeBase):
     ) -> GetReport:
         """Write a file, a folder or what a pattern matches to this computer."""
         from trunkline.lake.lease import pinned
-        from trunkline.sdk.transfer import Getter
+        from trunkline.sdk.getting import Getter
 
         parsed = self._ref(ref, pattern=True)
         with self._core.database.read() as session:

@@ -1,142 +1,25 @@
-"""Whole trees in and out: what `put` and `get` do beyond single files."""
+"""Getting files of a commit: one, a folder, what a pattern matches, or an archive of them."""
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
-import sys
-import tarfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from trunkline.errors import AlreadyExists, DiskFull, Failed, NotFound, ReadOnly, Usage
-from trunkline.ingest.archives import iter_tar
-from trunkline.ingest.object_urls import open_object_url
-from trunkline.ingest.sources import local_files
-from trunkline.ingest.urls import UrlPolicy, open_url
+from trunkline.errors import AlreadyExists, DiskFull, Failed, NotFound, ReadOnly
 from trunkline.lake import files
 from trunkline.lake.core import Core, Resolved
 from trunkline.model.entries import Entry, line_path
-from trunkline.model.paths import join, normalize_path
 from trunkline.model.refs import Ref
 from trunkline.pipeline.globs import Glob
 from trunkline.sdk.results import GetReport
 from trunkline.sdk.streams import open_chunks
-from trunkline.sdk.writer import CommitWriter, Progress
+from trunkline.sdk.writer import Progress
 from trunkline.storage.catalog import erasures
-from trunkline.storage.objects.open import open_foreign
 from trunkline.storage.objects.outlet import export
-from trunkline.storage.objects.port import ObjectStore
-from trunkline.storage.objects.source import changed, open_source, same, unreadable
-
-STDIN = "-"
-
-
-class Putter:
-    """Puts everything that a user may name into one commit."""
-
-    def __init__(
-        self,
-        writer: CommitWriter,
-        policy: UrlPolicy,
-        store_options: dict[str, str],
-        *,
-        append: bool,
-        untar: bool,
-        recursive: bool,
-        progress: Progress | None,
-    ) -> None:
-        self._writer = writer
-        self._policy = policy
-        self._store_options = store_options
-        self._append = append
-        self._untar = untar
-        self._recursive = recursive
-        self._progress = progress
-
-    def put(self, sources: Sequence[str], target: str | None) -> None:
-        """`target` is the path as it was typed: a trailing slash means a folder."""
-        if not sources:
-            raise Usage("There is nothing to put.", hint="Name a file, a folder or a URL.")
-        local = [source for source in sources if source != STDIN and "://" not in source]
-        remote = [source for source in sources if source not in local]
-        into = target is None or target.endswith("/") or len(sources) > 1 or self._untar
-        # Two or more sources go below the target, whatever kinds they are of.
-        folder = f"{target.rstrip('/')}/" if target and len(sources) > 1 else target
-        pairs = local_files(local, folder, recursive=self._recursive) if local else []
-        if pairs and not (self._append or self._untar):
-            self._writer._put_placed(pairs, self._progress)
-            pairs = []
-        for path, source in pairs:
-            with _open(source) as stream:
-                place = (target or "/") if self._untar else path
-                self._stream(place, stream, os.path.basename(source))
-        for source in remote:
-            self._remote(source, target or "/", into)
-
-    def _remote(self, source: str, target: str, into: bool) -> None:
-        if source == STDIN:
-            if into and not self._untar:
-                raise Usage(
-                    "Standard input has no name of its own.", hint="Name one: REPO@BRANCH:/path."
-                )
-            self._stream(target, sys.stdin.buffer, "standard input")
-            return
-        if source.startswith(("http://", "https://")):
-            remote = open_url(source, self._policy)
-            place = join(normalize_path(target), remote.name) if into else target
-            with open_chunks(remote.chunks) as stream:
-                self._stream(target if self._untar else place, stream, source)
-            return
-        for found in open_object_url(source, self._open_bucket, recursive=self._recursive):
-            below = into or self._recursive
-            place = join(normalize_path(target), found.relative) if below else target
-            with open_chunks(found.open()) as stream:
-                self._stream(target if self._untar else place, stream, source)
-
-    def _open_bucket(self, url: str) -> ObjectStore:
-        return open_foreign(url, self._store_options if url.startswith("s3://") else {})
-
-    def _stream(self, path: str, stream: BinaryIO, name: str) -> None:
-        if self._untar:
-            for member, chunks, _ in iter_tar(stream, name=name):
-                counted = self._counted(chunks)
-                self._writer.put(join(normalize_path(path), member), counted, append=self._append)
-                self._report(1, 0)
-            return
-        self._writer.put(path, self._counted(_chunks(stream)), append=self._append)
-        self._report(1, 0)
-
-    def _counted(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        for chunk in chunks:
-            yield chunk
-            self._report(0, len(chunk))
-
-    def _report(self, done: int, size: int) -> None:
-        if self._progress is not None:
-            self._progress(done, size)
-
-
-@contextmanager
-def _open(source: str) -> Iterator[BinaryIO]:
-    """A local file to read from, that must be the same at the end."""
-    local = os.fsencode(source)
-    fd, before = open_source(local)
-    with open(fd, "rb") as stream:
-        try:
-            yield stream
-        except OSError as error:
-            raise unreadable(local, error) from None
-        if not same(before, os.fstat(fd)):
-            raise changed(local)
-
-
-def _chunks(stream: BinaryIO) -> Iterator[bytes]:
-    while chunk := stream.read(1 << 20):
-        yield chunk
 
 
 class Getter:
@@ -259,6 +142,8 @@ class Getter:
     def _write_tar(
         self, stream: BinaryIO, lines: list[bytes], base: str, name: str, erased: int
     ) -> GetReport:
+        import tarfile  # with every compression there is, for archives only
+
         size = 0
         start = len(base.rstrip("/")) + 1
         with tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive:
@@ -312,8 +197,6 @@ def _move_into(source: Path, target: Path) -> None:
 
 
 def _cannot_write(error: OSError, target: Path) -> Failed | DiskFull | ReadOnly:
-    import errno
-
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(f"No space left to write {target}.", hint="Free some space, then retry.")
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
