@@ -7,7 +7,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench clean
+.PHONY: help install demo test check format bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ format: $(STAMP) ## let ruff arrange the code
 
 bench: $(STAMP) ## measure what we answer for, as ratios
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(STAMP) ## write docs/cli.md from --help
+	@$(BIN)/python -m tests.docs.generate_cli
 
 clean: ## remove .venv and every cache
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
