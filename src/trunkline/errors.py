@@ -38,8 +38,8 @@ Exit code, HTTP status and JSON shape follow from the class alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 
 class TrunklineError(Exception):
@@ -145,16 +145,19 @@ class PathClash(Conflict):
 
 
 class MergeConflict(Conflict):
-    """Both sides changed the same path. `paths` lists them all."""
+    """Both sides changed the same paths. `conflicts` has each with what either side made of it."""
 
     code = "merge_conflict"
 
-    def __init__(self, message: str, *, paths: Iterable[str] = (), hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, conflicts: Iterable[Mapping[str, Any]] = (), hint: str = ""
+    ) -> None:
         super().__init__(message, hint=hint)
-        self.paths = list(paths)
+        self.conflicts = list(conflicts)
+        self.paths = [str(conflict["path"]) for conflict in self.conflicts]
 
     def to_dict(self) -> dict[str, object]:
-        return {**super().to_dict(), "paths": self.paths}
+        return {**super().to_dict(), "paths": self.paths, "conflicts": self.conflicts}
 
 
 class NotAllowed(TrunklineError):

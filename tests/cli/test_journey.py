@@ -204,7 +204,9 @@ class TestHistory:
         assert "/a.csv" in conflict.err
         as_json = json.loads(cli("merge", "orders@side", "orders@main", "--json").err)
         assert (as_json["code"], as_json["paths"]) == ("merge_conflict", ["/a.csv"])
-        assert "! /a.csv" in cli.ok("merge", "orders@side", "orders@main", "--dry-run")
+        planned = cli("merge", "orders@side", "orders@main", "--dry-run")
+        assert planned.code == 4
+        assert "! /a.csv" in planned.out
         assert cli.json("log", "orders")[0]["id"] == head
         cli.ok("merge", "orders@side", "orders@main", "--theirs", "/*.csv")
         assert cli.ok("cat", "orders@main:/a.csv") == "theirs"

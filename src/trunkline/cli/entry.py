@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import typer
 
 from trunkline.cli.command import PIPE_CLOSED
-from trunkline.cli.text import printable
+from trunkline.cli.text import printable, sides
 from trunkline.errors import DiskFull, MergeConflict, TrunklineError
 
 INTERRUPTED = 130
@@ -92,8 +92,8 @@ def _refuse_arguments(error: typer.TyperException, as_json: bool) -> int:
 def _report(error: TrunklineError, as_json: bool) -> int:
     _say(error.to_dict(), as_json)
     if isinstance(error, MergeConflict) and not as_json:
-        for path in error.paths:
-            _to_stderr(f"  {printable(path)}")
+        for conflict in error.conflicts:
+            _to_stderr(f"  {printable(conflict['path'])}  ({sides(conflict)})")
     _debug()
     return error.exit_code
 

@@ -12,6 +12,7 @@ import typer
 from trunkline.cli import complete, graph, reports, session, views
 from trunkline.cli.arguments import App, BranchRef, CommitRef, DryRun, Message
 from trunkline.cli.text import human_size, printable
+from trunkline.errors import MergeConflict
 
 if TYPE_CHECKING:
     from trunkline.cli.output import Style
@@ -238,6 +239,8 @@ def merge(
         )
     if dry_run:
         run.output.item(report, lambda r: reports.merge_plan(r, run.output.style))
+        if report.unresolved:
+            raise typer.Exit(MergeConflict.exit_code)
     else:
         run.output.done(report, reports.merged(report))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from trunkline.cli.output import Style
-from trunkline.cli.text import count, fields, human_size, printable
+from trunkline.cli.text import count, fields, human_size, printable, sides
 from trunkline.cli.views import change_line, short, stat_line
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from trunkline.lake.fsck import FsckReport
     from trunkline.lake.gc import GcReport
     from trunkline.lake.merge import MergeReport
-    from trunkline.lake.threeway import Side
     from trunkline.model.files import Change
     from trunkline.sdk.results import Status
 
@@ -31,15 +30,13 @@ def merge_plan(report: MergeReport, style: Style) -> Iterator[str]:
     for change in report.changes:
         yield from line(change)
     for conflict in report.conflicts:
-        sides = f"ours {side_text(conflict.ours)}, theirs {side_text(conflict.theirs)}"
         outcome = f"{conflict.chosen} wins" if conflict.chosen else "conflict"
-        yield style("bad", f"! {printable(conflict.path)}") + f"  {outcome} ({sides})"
-    unresolved = len(report.unresolved)
-    yield f"Would change {changes_in_words(report.changes)}; {count(unresolved, 'conflict')}."
-
-
-def side_text(side: Side) -> str:
-    return "removed it" if side.size is None else human_size(side.size)
+        yield (
+            style("bad", f"! {printable(conflict.path)}")
+            + f"  {outcome} ({sides(conflict.to_dict())})"
+        )
+    changes = changes_in_words(report.changes) if report.changes else "nothing"
+    yield f"Would change {changes}; {count(len(report.unresolved), 'conflict')}."
 
 
 def changes_in_words(changes: Sequence[Change]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 def printable(text: str) -> str:
@@ -63,3 +64,12 @@ def fields(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """`Name:   value`, the values under each other."""
     width = max((len(name) for name, _ in pairs), default=0) + 1
     return [f"{name + ':':<{width}} {value}".rstrip() for name, value in pairs]
+
+
+def sides(conflict: Mapping[str, Any]) -> str:
+    """What either side of a conflict made of the path."""
+    return ", ".join(f"{side} {_outcome(conflict[side])}" for side in ("ours", "theirs"))
+
+
+def _outcome(side: Mapping[str, Any]) -> str:
+    return "removed it" if side["size"] is None else human_size(side["size"])

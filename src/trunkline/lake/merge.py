@@ -211,6 +211,6 @@ def _refuse_conflicts(conflicts: tuple[PathConflict, ...], verb: str) -> None:
         more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
         raise MergeConflict(
             f"Cannot {verb}: both sides changed {listed}{more}.",
-            paths=[c.path for c in conflicts],
+            conflicts=[conflict.to_dict() for conflict in conflicts],
             hint="Choose with --strategy ours|theirs, or per path with --ours GLOB, --theirs GLOB.",
         )
