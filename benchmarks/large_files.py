@@ -5,8 +5,9 @@ Python script. It leaves its bytes in the page cache. Ours is durable when it en
 is synced. The budget is on the plain peer; the fair one, which syncs its copies, stands beside
 it. On a disk slower than the processor the plain ratio says how slow the disk is.
 
-A virtual machine gives memory that was free for some seconds back to its host, and whoever asks
-next waits for it: up to a second for 2 GB. So each run follows right after a copy that was made
+Where memory has been free for some seconds, both sides are slower on our machine: a put took 2.0
+to 2.5 s instead of 1.3 to 1.6, `cp` 0.8 to 1.1 instead of 0.6. (A host that takes free memory back
+would explain it; that was not looked into.) So each run follows right after a copy that was made
 and removed, and finds the same memory at hand as the others do.
 """
 
