@@ -306,3 +306,11 @@ def test_a_closed_pipe(lake):
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_get_says_what_erasure_left_out(cli, lake):
+    cli.ok("cp", "orders@main:/a.csv", "orders@main:/copy.csv")
+    said = cli.ok("erase", "orders:/a.csv", "--reason", "asked")
+    assert "orders:/copy.csv shared these bytes, and has lost them too." in said
+    assert "Left out 2 files erased on purpose." in cli.ok("get", "orders@main~1", "out")
+    assert [path.name for path in (lake / "out").rglob("*.csv")] == ["b.csv"]

@@ -92,7 +92,8 @@ def get(
         with progress(run, "get", lambda: lake.stat(ref).size) as report:
             got = lake.get(ref, dest, tar=tar, force=force, progress=report)
     what = f"{count(got.files, 'file')}, {human_size(got.bytes)}"
-    run.output.done(got, f"Got {what} into {got.dest}.")
+    erased = f" Left out {count(got.erased, 'file')} erased on purpose." if got.erased else ""
+    run.output.done(got, f"Got {what} into {got.dest}.{erased}")
 
 
 def _to_stdout(lake: Lake, ref: str, tar: bool) -> None:

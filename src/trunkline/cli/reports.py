@@ -76,7 +76,7 @@ def erasure_lines(report: ErasureReport) -> Iterator[str]:
     for branch in report.removed_from:
         yield f"Removed from {branch}."
     for place in report.also_at:
-        yield f"The same bytes were at {printable(place)}."
+        yield f"{printable(place)} shared these bytes, and has lost them too."
     for edge in report.derived:
         yield f"Derived from it: {edge.repo}@{short(edge.id)}."
 
