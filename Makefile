@@ -7,17 +7,17 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench docs clean
+.PHONY: help install demo test check format bench docs clean java
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: $(STAMP) ## make .venv with the command at .venv/bin/trunkline (and tl)
+install: $(STAMP) java ## make .venv with the command at .venv/bin/trunkline (and tl)
 
-demo: $(STAMP) ## show the lake at work, in a temporary folder
+demo: $(STAMP) java ## show the lake at work, in a temporary folder
 	@$(BIN)/trunkline demo
 
-test: $(STAMP) ## run the tests, the quick ones first
+test: $(STAMP) java ## run the tests, the quick ones first
 	@$(BIN)/python -m pytest $(ARGS)
 
 check: $(STAMP) ## ruff, mypy --strict, import-linter
@@ -30,7 +30,7 @@ format: $(STAMP) ## let ruff arrange the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(STAMP) ## measure what we answer for, as ratios
+bench: $(STAMP) java ## measure what we answer for, as ratios
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(STAMP) ## write docs/cli.md from --help
@@ -39,6 +39,9 @@ docs: $(STAMP) ## write docs/cli.md from --help
 clean: ## remove .venv and every cache
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+java: $(STAMP) # Spark runs on it; an old one, or one without Spark's modules, does not count
+	@$(BIN)/python -c 'from trunkline.engine.java import find_java; find_java()' 2>/dev/null || scripts/java.sh
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \

@@ -13,4 +13,7 @@ CLAIMS = (
     "history",
     "memory",
     "catalog",
+    "datums",
+    "skipping",
+    "chain",
 )

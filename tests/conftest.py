@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.spark import shared_session
+from trunkline.engine.session import Session
+
 # Without a store, a database or a process: these answer in seconds, so they go first.
 PURE = ("model", "pipeline", "test_settings.py")
 
@@ -12,6 +15,12 @@ PURE = ("model", "pipeline", "test_settings.py")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     items.sort(key=lambda item: item.path.relative_to(here).parts[0] not in PURE)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Session:
+    """One Spark for all tests."""
+    return shared_session()
 
 
 @pytest.fixture(autouse=True)

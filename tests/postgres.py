@@ -22,7 +22,8 @@ from trunkline.storage import catalog
 
 _TABLES = (
     "meta, projects, repos, commits, provenance, branches, tags, staged, leases, reflog, events, "
-    "erasures"
+    "erasures, pipelines, pipeline_versions, pipeline_inputs, jobs, triggers, crons, pools, "
+    "backfills"
 )
 
 
@@ -56,7 +57,7 @@ class Postgres:
         if self._shared is None:
             self._shared = self.catalog()
         self._run(
-            f"TRUNCATE {_TABLES} RESTART IDENTITY",
+            f"TRUNCATE {_TABLES} RESTART IDENTITY CASCADE",
             f"INSERT INTO meta (name, value) VALUES ('format', '{catalog.FORMAT}')",
             url=self._shared,
         )

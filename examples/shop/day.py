@@ -37,7 +37,7 @@ def write_day(folder: Path, day: datetime.date, orders: int = 120, clicks: int =
     rows = [f"{day},{shop},{cents / 100:.2f}\n" for shop, cents in sold.items()]
     (target / "sales.csv").write_text("day,shop,euros\n" + "".join(rows))
     seconds = sorted(chance.randrange(86_400) for _ in range(clicks))
-    lines = [f"{s},{chance.randrange(5_000)},{chance.choice(PAGES)}\n" for s in seconds]
+    lines = [f"{s},{chance.randrange(20_000)},{chance.choice(PAGES)}\n" for s in seconds]
     (target / "clicks.csv").write_text("second,visitor,page\n" + "".join(lines))
     return target
 

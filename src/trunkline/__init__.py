@@ -17,6 +17,16 @@ from typing import TYPE_CHECKING, Any
 from trunkline.errors import TrunklineError
 
 if TYPE_CHECKING:
+    from trunkline.pipeline.dsl import (
+        Pipeline,
+        cron,
+        cross,
+        group,
+        join,
+        pfs,
+        pipeline,
+        union,
+    )
     from trunkline.sdk import Diff, Lake, init, migrate, open
 
 __version__ = "0.1.0"
@@ -24,15 +34,26 @@ __version__ = "0.1.0"
 __all__ = [
     "Diff",
     "Lake",
+    "Pipeline",
     "TrunklineError",
     "__version__",
+    "cron",
+    "cross",
+    "group",
     "init",
+    "join",
     "migrate",
     "open",
+    "pfs",
+    "pipeline",
+    "union",
 ]
+_DECLARING = {"Pipeline", "cron", "cross", "group", "join", "pfs", "pipeline", "union"}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _DECLARING:
+        return getattr(import_module("trunkline.pipeline.dsl"), name)
     if name in __all__:
         return getattr(import_module("trunkline.sdk"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,9 @@
     │   ├── InvalidRef                  invalid_ref
     │   ├── InvalidName                 invalid_name
     │   ├── InvalidPath                 invalid_path
-    │   └── InvalidGlob                 invalid_glob
+    │   ├── InvalidGlob                 invalid_glob
+    │   ├── InvalidSpec                 invalid_spec
+    │   └── InvalidSchedule             invalid_schedule
     ├── NotFound                        not_found          3   404
     │   └── Erased                      erased
     ├── Conflict                        conflict           4   409
@@ -30,7 +32,8 @@
     └── Unavailable                     unavailable        7   503
         ├── DiskFull                    disk_full
         ├── LeaseLost                   lease_lost
-        └── CommitUnknown               commit_unknown
+        ├── CommitUnknown               commit_unknown
+        └── TimedOut                    timed_out        124   504
 
 An error is one line: what is wrong and where. `hint` is the next step.
 Exit code, HTTP status and JSON shape follow from the class alone.
@@ -102,6 +105,18 @@ class InvalidPath(Usage):
 
 class InvalidGlob(Usage):
     code = "invalid_glob"
+
+
+class InvalidSpec(Usage):
+    """A pipeline spec that cannot be read or makes no sense. The message has file and line."""
+
+    code = "invalid_spec"
+
+
+class InvalidSchedule(Usage):
+    """A cron text, time zone or catch-up policy that cannot be read, or that never comes."""
+
+    code = "invalid_schedule"
 
 
 class NotFound(TrunklineError):
@@ -224,3 +239,11 @@ class CommitUnknown(Unavailable):
     """The database went away during the commit: it may have happened. Look before you retry."""
 
     code = "commit_unknown"
+
+
+class TimedOut(Unavailable):
+    """What was waited for did not happen in time. Nothing was stopped."""
+
+    code = "timed_out"
+    exit_code = 124
+    http_status = 504

@@ -39,6 +39,7 @@ class Kind(StrEnum):
     SIZE = "size"
     DURATION = "duration"
     CHOICE = "choice"
+    PAIRS = "pairs"
 
 
 class Source(StrEnum):
@@ -96,11 +97,23 @@ _ALL = (
     Setting("pack.limit", Kind.SIZE, "1MiB", "Files up to this size are packed together."),
     Setting("pack.size", Kind.SIZE, "64MiB", "A pack is closed when it reaches this size."),
     Setting("put.workers", Kind.NUMBER, "0", "Processes that hash and copy; 0 is one per core."),
+    Setting("worker.jobs", Kind.NUMBER, "2", "Jobs that a worker runs at once."),
+    Setting("worker.lease", Kind.DURATION, "30s", "How soon others take a dead worker's jobs."),
+    Setting("work.folder", Kind.TEXT, None, "Where commands work; else the system's."),
+    Setting("log.limit", Kind.SIZE, "1MiB", "How much of what a datum prints is kept."),
+    Setting("results.keep", Kind.DURATION, "30d", "How long results that no commit has are kept."),
+    Setting("logs.keep", Kind.DURATION, "30d", "How long what datums printed is kept."),
     Setting("gc.grace", Kind.DURATION, "1d", "What is younger than this, gc leaves alone."),
     Setting("url.allow_private", Kind.FLAG, "no", "Fetch from private addresses too."),
     Setting("url.allow_http", Kind.FLAG, "no", "Fetch over http:// too."),
     Setting("url.max_bytes", Kind.SIZE, "100GiB", "The most that is fetched from one URL."),
     Setting("url.timeout", Kind.DURATION, "1h", "How long a fetch from a URL may take in all."),
+    Setting("spark.master", Kind.TEXT, "local[*]", "Where Spark runs: local[*], spark://host:port."),
+    Setting("spark.remote", Kind.TEXT, None, "A Spark Connect server (sc://host:port) to use."),
+    Setting("spark.memory", Kind.SIZE, None, "Memory of Spark's driver; else a quarter of all."),
+    Setting("spark.packages", Kind.TEXT, None, "Maven coordinates that Spark fetches, by commas."),
+    Setting("spark.conf", Kind.PAIRS, None, "Settings of Spark's own: spark.a=1;spark.b=2."),
+    Setting("spark.archive", Kind.FLAG, "yes", "Keep Spark's classes ready, for a quick start."),
     Setting("s3.endpoint", Kind.TEXT, None, "The address of an S3 server other than Amazon's."),
     Setting("s3.region", Kind.TEXT, None, "The region; else what the environment says."),
     Setting("s3.path_style", Kind.FLAG, "yes", "Name the bucket in the path, not in the host."),
@@ -163,6 +176,9 @@ class Settings(Mapping[str, Value]):
     def seconds(self, name: str) -> float:
         return float(self[name].value or 0)
 
+    def pairs(self, name: str) -> dict[str, str]:
+        return parse_pairs(self.text(name))
+
     def unknown(self) -> list[str]:
         """Keys in the files that no setting has: typing errors, or another version's."""
         return [
@@ -184,7 +200,7 @@ class Settings(Mapping[str, Value]):
 
     def _file(self, path: Path) -> dict[str, Scalar]:
         if path not in self._read:
-            self._read[path] = dict(_flatten(read_config(path), ""))
+            self._read[path] = _join_pairs(dict(_flatten(read_config(path), "")))
         return self._read[path]
 
 
@@ -269,6 +285,21 @@ def _flatten(table: object, prefix: str) -> Iterator[tuple[str, Scalar]]:
             yield prefix + key, str(value)
 
 
+def _join_pairs(values: dict[str, Scalar]) -> dict[str, Scalar]:
+    """A table such as [spark.conf] as the one text that its setting would have."""
+    for wanted in (one for one in _ALL if one.kind is Kind.PAIRS):
+        prefix = wanted.name + "."
+        inside = [key for key in values if key.startswith(prefix)]
+        lines = [f"{key.removeprefix(prefix)}={_word(values.pop(key))}\n" for key in inside]
+        if lines:
+            values[wanted.name] = "".join(lines)
+    return values
+
+
+def _word(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _default(wanted: Setting) -> Scalar:
     if wanted.name == "author":
         return default_author()
@@ -311,6 +342,9 @@ def parse(wanted: Setting, raw: Scalar, where: str) -> Scalar:
                 return parse_duration(raw)
             case Kind.CHOICE:
                 return parse_choice(raw, wanted.choices)
+            case Kind.PAIRS:
+                parse_pairs(str(raw))
+                return str(raw)
             case Kind.TEXT:
                 return str(raw)
     except ValueError as error:
@@ -358,6 +392,18 @@ def parse_choice(raw: Scalar, choices: tuple[str, ...]) -> str:
     if str(raw) in choices:
         return str(raw)
     raise ValueError(f'"{raw}" is none of {", ".join(choices)}')
+
+
+def parse_pairs(text: str) -> dict[str, str]:
+    """`a=1;b=2`, or one pair in each line where a value holds a semicolon."""
+    pairs = {}
+    for part in text.split("\n" if "\n" in text else ";"):
+        name, equals, value = part.partition("=")
+        if part.strip() and not (name.strip() and equals):
+            raise ValueError(f'"{part.strip()}" is not of the form name=value')
+        if part.strip():
+            pairs[name.strip()] = value.strip()
+    return pairs
 
 
 # Which lake -------------------------------------------------------------------------------

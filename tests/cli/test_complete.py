@@ -1,5 +1,8 @@
 """Tab: what is offered, in the words of each shell, and silence when anything is wrong."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.cli.run import process
@@ -20,6 +23,7 @@ def bash(*words: str) -> list[str]:
     "words, offers",
     [
         (["bra"], ["branch"]),
+        (["back"], ["backfill"]),
         (["ls", "ord"], ["orders@main"]),
         (["ls", "orders", "@"], ["main"]),
         (["ls", "orders", "@", "ma"], ["main"]),
@@ -69,3 +73,19 @@ def test_pieces_are_glued(words, index, joined, prefix):
     rejoin_bash_words(environ)
     assert environ["COMP_WORDS"].replace("\n", " ") == joined
     assert environ[PREFIX_VARIABLE] == prefix
+
+
+def test_pipelines_and_jobs(cli, lake):
+    spec = {
+        "pipeline": {"name": "sizes"},
+        "input": {"pfs": {"repo": "orders", "glob": "/*"}},
+        "transform": {"cmd": ["true"]},
+    }
+    Path("sizes.json").write_text(json.dumps(spec))
+    job = cli.json("pipeline", "apply", "sizes.json")["applied"][0]["job"]
+    assert bash("pipeline", "inspect", "si") == ["sizes"]
+    assert bash("job", "list", "--pipeline", "") == ["sizes"]
+    assert bash("job", "inspect", "") == [f"sizes@{job[:12]}"]
+    assert bash("job", "inspect", "sizes", "@") == [job[:12]]
+    assert bash("datum", "list", job[:6]) == [job]
+    assert bash("pipeline", "inspect", "x") == []

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trunkline.engine.options import cache_folder
+
 ROOT = Path(__file__).resolve().parents[2]
 ANYTHING = "…"
 HOME_ON_THE_PAGE = "/home/ada"
@@ -87,7 +89,7 @@ def _commands(page: Path, block: Block) -> Iterator[Step]:
             step = Step(page, number, line[2:])
         elif step is None:
             raise ValueError(f"{page}:{number}: a console block starts with a command")
-        elif line.startswith("> ") and not step.expected:
+        elif (line == ">" or line.startswith("> ")) and not step.expected:
             step.command += "\n" + line[2:]
         else:
             step.expected.append(line)
@@ -108,7 +110,15 @@ _VARYING = (
     (re.compile(r"(\d objects?|in all|Read \d+ files?|Checked \d+ files?) \([\d.]+ [KMG]?i?B\)"),
      r"\1 (<size>)"),
     (re.compile(r"trunkline-demo-\w+"), "trunkline-demo-<name>"),
+    # Jobs: how long they took, how fast they were, who ran them.
+    (re.compile(r"\b(?:\d+\.\d ?s|\d+m\d\ds)\b"), "<took>"),
+    (re.compile(r"[\d.,]+ datums/s, [\d.]+ [KMG]?i?B/s"), "<rate>"),
+    (re.compile(r"\b[\w.-]+:\d+:[0-9a-f]{4}$"), "<worker>"),
+    (re.compile(r"\blocal-\d{13}\b"), "<spark>"),
+    (re.compile(r"^\d\d:\d\d:\d\d "), "<time> "),
 )  # fmt: skip
+# Where a column's width depends on such values, so does the space beside it.
+_STRETCHED = re.compile(r"<took>|\bTOOK\b")
 
 
 class Ids:
@@ -143,6 +153,8 @@ def plain(line: str) -> str:
     """A line with what no run can repeat put out of sight, ids excepted."""
     for pattern, instead in _VARYING:
         line = pattern.sub(instead, line)
+    if _STRETCHED.search(line):
+        line = re.sub(r"  +", "  ", line)
     return line.rstrip()
 
 
@@ -200,8 +212,11 @@ class Shell:
                 "LANG": "C.UTF-8",
                 "COLUMNS": "80",
                 "PYTHONDONTWRITEBYTECODE": "1",
-                # How many packs a put makes must not depend on the machine.
+                # Spark's classes are made ready once, not for each page.
+                "XDG_CACHE_HOME": str(cache_folder().parents[1]),
+                # What is stored, and how, must not depend on the machine.
                 "TRUNKLINE_PUT_WORKERS": "2",
+                "TRUNKLINE_SPARK_MASTER": "local[2]",
             },
         )
 

@@ -21,6 +21,12 @@ ID_3 = "01a1dd29b94d7abc8def0123456789ab"
         (["Date: 2026-01-01 10:00:00 +0000"], ["Date: 2027-03-04 11:22:33 +0100"]),
         (["  (12 ms)"], ["  (1,234 ms)"]),
         (["Kept 3 objects (1.2 KiB)."], ["Kept 3 objects (1.3 KiB)."]),
+        (["✓ a  1 datum: 1 ran (5.3s)"], ["✓ a  1 datum: 1 ran (12.1s)"]),
+        (["1 job in 5.3s."], ["1 job in 1m02s."]),
+        (["Spark is ready (3.5 s)"], ["Spark is ready (11.0 s)"]),
+        (["JOB  TOOK  WHY", "a    0.1s  new"], ["JOB   TOOK  WHY", "a    10.1s  new"]),
+        (["12:00:01 3fa2  hello"], ["13:10:11 3fa2  hello"]),
+        (["Rate:   0.3 datums/s, 25 B/s"], ["Rate:   1,200 datums/s, 2.5 KiB/s"]),
         (["a", "…", "z"], ["a", "b", "c", "z"]),
         (["a", "…", "z"], ["a", "z"]),
         (["…"], []),
@@ -48,6 +54,8 @@ def test_same(shown, real):
         ([f"commit {ID_1}"], [f"commit {ID_1[:12]}"]),
         # Content hashes are not ids: equal bytes have equal hashes in every run.
         (["file 90 B  1e0d06d0e456"], ["file 90 B  1e0d06d0e457"]),
+        (["2 datums: 1 ran, 1 skipped (5.3s)"], ["2 datums: 2 ran (5.3s)"]),
+        (["NAME  SIZE"], ["NAME   SIZE"]),
         (["a", "…", "z"], ["a", "b", "c"]),
         (["a", "…", "b", "…", "c"], ["a", "c", "b"]),
         (["… and more"], ["something"]),
@@ -71,11 +79,11 @@ def page_of(folder: Path, text: str) -> Path:
 
 
 def test_blocks_become_steps(tmp_path):
-    console = "```console\n$ cat <<E\n> a\n> E\na\n$ true\n```\n\n"
+    console = "```console\n$ cat <<E\n> a\n>\n> E\na\n\n$ true\n```\n\n"
     text = console + "```python run\nprint(1)\n```\n\n```text\n1\n```\n"
     found = steps(page_of(tmp_path, text))
     assert [(s.command, s.expected) for s in found] == [
-        ("cat <<E\na\nE", ["a"]),
+        ("cat <<E\na\n\nE", ["a", ""]),
         ("true", []),
         ("print(1)", ["1"]),
     ]

@@ -11,7 +11,11 @@ from tests.docs.console import ROOT, Ids, Shell, blocks, compare, perform, steps
 ALWAYS = ("README.md", "docs/quickstart.md")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUNNABLE = [page for page in PAGES if steps(page)]
-KINDS = {"console", "console one", "python run", "python", "text", "sh", "toml", "json"}
+KINDS = {"console", "console one", "python run"} | {
+    "json", "jsonnet", "python", "sh", "text", "toml", "yaml"
+}  # fmt: skip
+AT_ONCE = 3
+FAILURES = ("error: ", '{"code"', "✗ ")
 
 
 def first_difference(page: Path, folder: Path) -> str:
@@ -23,7 +27,7 @@ def first_difference(page: Path, folder: Path) -> str:
             code, actual = perform(shell, step, ids)
             bound = compare(step.expected, actual, ids)
             # A command may fail only where the page shows how.
-            shows_failure = any(line.startswith(("error: ", '{"code"')) for line in step.expected)
+            shows_failure = any(line.startswith(FAILURES) for line in step.expected)
             if bound is None or bool(code) != shows_failure:
                 shown, real = "\n".join(step.expected), "\n".join(actual)
                 head = f"{step.where}: {step.command}\nexit code {code}"
@@ -36,8 +40,8 @@ def first_difference(page: Path, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Path, Future[str]]]:
-    """All pages at once, since each mostly waits for commands to start."""
-    with ThreadPoolExecutor() as pool:
+    """Some pages at once, since each mostly waits for commands to start; many start Spark."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         yield {
             page: pool.submit(first_difference, page, tmp_path_factory.mktemp(page.stem))
             for page in RUNNABLE

@@ -8,18 +8,27 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import trunkline as tl
 from trunkline.lake.changes import Changes
 from trunkline.lake.reach import read_staged
+from trunkline.model.commits import RepoKind
 from trunkline.model.entries import Entry
 from trunkline.storage.catalog import commits
 from trunkline.storage.objects.reading import read_entry
 
-TIMEOUT = 120
+TIMEOUT = 180
+# Jobs go one after the other, and nobody waits for a dead worker's lease for long.
+SMALL = {
+    "TRUNKLINE_WORKER_LEASE": "2s",
+    "TRUNKLINE_WORKER_JOBS": "1",
+    "TRUNKLINE_SPARK_MASTER": "local[2]",
+    "TRUNKLINE_SPARK_MEMORY": "512MiB",
+}
 State = dict[str, dict[str, Any]]
 
 
@@ -88,12 +97,36 @@ def jobs(*calls: tuple[object, ...], **environ: str) -> list[Any]:
     return [result.json for result in results]
 
 
+def start_worker(name: str, *args: object, **environ: str) -> subprocess.Popen[str]:
+    """A function of `workers` in a process of its own, which starts a small Spark of its own."""
+    return start("-m", "tests.reliability.workers", name, *args, environ={**SMALL, **environ})
+
+
+def worker(name: str, *args: object, **environ: str) -> Result:
+    return finish(start_worker(name, *args, **environ))
+
+
+def drain(lake_folder: Path, **environ: str) -> list[dict[str, Any]]:
+    """Run all jobs in another process; those that ended there, in order."""
+    result = worker("drain", lake_folder, **environ)
+    assert result.code == 0, result.err
+    found: list[dict[str, Any]] = result.json
+    return found
+
+
+def wait_until(is_so: Callable[[], Any], what: str, seconds: float = TIMEOUT) -> None:
+    until = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < until, f"{what} did not come about"
+        time.sleep(0.02)
+
+
 def killed(result: Result) -> bool:
     return result.code == -signal.SIGKILL
 
 
 def state(lake: tl.Lake) -> State:
-    """Everything a user can see: each branch's history with messages and files, and tags."""
+    """All that a user can see: each branch's history with messages and files, tags and jobs."""
     return {
         str(repo.name): {
             "branches": {
@@ -108,9 +141,14 @@ def state(lake: tl.Lake) -> State:
                 for branch in lake.branches(str(repo.name))
             },
             "tags": {tag.name: contents(lake, f"{repo.name}@{tag.name}") for tag in tags},
+            "jobs": [
+                (job.version, job.branch, job.state, [one.name for one in job.inputs])
+                for job in jobs_of
+            ],
         }
         for repo in lake.repos(all_projects=True)
         for tags in [lake.tags(str(repo.name))]
+        for jobs_of in [lake.jobs(str(repo.name)) if repo.kind is RepoKind.OUTPUT else []]
     }
 
 

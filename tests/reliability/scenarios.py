@@ -13,6 +13,7 @@ from pathlib import Path
 
 import trunkline as tl
 from tests.reliability import next_format
+from trunkline.schedule.ticker import Ticker
 
 KEY = "request-1"
 LARGE = 3 << 20
@@ -166,6 +167,37 @@ def _erase(lake: tl.Lake) -> None:
     lake.erase("r@main:/secret", "asked to")
 
 
+# -- pipelines, none of which runs here --------------------------------------------------------
+
+
+def _spec(name: str, source: str) -> dict[str, object]:
+    return {
+        "pipeline": {"name": name},
+        "input": {"pfs": {"repo": source, "glob": "/*"}},
+        "transform": {"cmd": ["true"]},
+    }
+
+
+def _apply(lake: tl.Lake) -> None:
+    """One that stays as it is, one that gets another version, and a new one."""
+    second = {**_spec("second", "first"), "datum_tries": 7, "transform": {"cmd": ["false"]}}
+    lake.apply(_spec("first", "r"), second, _spec("third", "second"))
+
+
+def _graph(lake: tl.Lake) -> None:
+    lake.apply(_spec("first", "r"), _spec("second", "first"))
+
+
+def _cron(lake: tl.Lake) -> None:
+    """One slot is due, and no other comes as long as anybody watches."""
+    ticks = {"name": "tick", "spec": "@every 10000d", "start": "2026-01-01T00:00:00Z"}
+    lake.apply({**_spec("first", "r"), "input": {"cron": ticks}})
+
+
+def _fire(lake: tl.Lake) -> None:
+    Ticker(lake._core).fire_due()
+
+
 def _migrate(lake: tl.Lake) -> None:
     next_format.install(setattr)
     tl.migrate(lake.location)
@@ -182,6 +214,19 @@ _PUT = (
 )
 _COMMIT = _PUT[3:]
 _AROUND = ("commit.in_transaction", "commit.after_transaction")
+
+# On the way of jobs, which need Spark: see test_job_crashes. `name:n` is in the n-th job.
+JOB_POINTS = (
+    "job.claimed",
+    "job.claimed:2",
+    "job.spark_started",
+    "job.half_done",
+    "job.all_done",
+    "job.before_commit:3",
+    "job.in_commit:2",
+    "job.committed",
+    "job.committed:2",
+)
 
 SCENARIOS: dict[str, Scenario] = {
     "put small files": Scenario(_put_small, _PUT),
@@ -202,6 +247,15 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "finish": Scenario(_finish, ("finish.after_staging", "put.during_bytes"), _open),
     "gc": Scenario(_gc, ("gc.after_commits", "gc.half_deleted", "gc.after_deletes"), _rubbish),
+    "apply pipelines": Scenario(
+        _apply, ("put.after_bytes", *_COMMIT, "propagate.in_transaction"), _graph
+    ),
+    "put what pipelines read": Scenario(_append, ("propagate.in_transaction", *_AROUND), _graph),
+    "fire a schedule": Scenario(
+        _fire,
+        ("schedule.slot_computed", "schedule.slot_inserted", "propagate.in_transaction", *_AROUND),
+        _cron,
+    ),
     "erase": Scenario(_erase, ("erase.after_record", "erase.half_done"), _secrets),
     "migrate": Scenario(_migrate, ("migrate.before", "migrate.after")),
 }

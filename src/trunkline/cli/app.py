@@ -17,10 +17,27 @@ MODULES = {
     "lake": ("init", "migrate", "status", "gc", "fsck", "forget", "erase"),
     "files": ("put", "get", "cat", "ls", "glob", "rm", "cp"),
     "history": ("log", "show", "diff", "merge", "revert", "cherry-pick"),
+    "run": ("run", "worker", "tick"),
+    "plan": ("plan",),
+    "lineage": ("lineage",),
+    "draw": ("draw",),
     "demo": ("demo",),
     "doctor": ("doctor",),
 }
-NOUNS = ("project", "repo", "branch", "tag", "commit", "config")
+NOUNS = (
+    "project",
+    "repo",
+    "branch",
+    "tag",
+    "commit",
+    "pipeline",
+    "job",
+    "datum",
+    "backfill",
+    "pool",
+    "secret",
+    "config",
+)
 
 
 def build(arguments: Sequence[str] = ()) -> Any:

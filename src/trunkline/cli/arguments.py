@@ -74,3 +74,40 @@ IfHead = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would happen.")]
 Description = Annotated[str, typer.Option("--description", "-d", metavar="TEXT", help="What for.")]
+PipelineName = Annotated[
+    str,
+    typer.Argument(
+        metavar="PIPELINE",
+        help="[project/]pipeline.",
+        autocompletion=complete.pipelines,
+        show_default=False,
+    ),
+]
+JobName = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB",
+        help="ID, or PIPELINE@ID where several share it.",
+        autocompletion=complete.jobs,
+        show_default=False,
+    ),
+]
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="YAML, JSON, jsonnet or Python; - is stdin.",
+        show_default=False,
+    ),
+]
+Reprocess = Annotated[
+    bool, typer.Option("--reprocess", help="Run everything again, whatever was kept.")
+]
+NoReprocess = Annotated[
+    bool, typer.Option("--no-reprocess", help="Keep old results though the code changed.")
+]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Option("--arg", metavar="NAME=VALUE", help="For jsonnet, may be repeated."),
+]
+Limit = Annotated[int | None, typer.Option("--limit", "-n", help="At most so many.")]

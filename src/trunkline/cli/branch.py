@@ -8,6 +8,9 @@ import typer
 
 from trunkline.cli import complete, session, views
 from trunkline.cli.arguments import App, BranchRef, IfHead, RepoName
+from trunkline.errors import Usage
+from trunkline.model.inputs import Trigger
+from trunkline.settings import parse_size
 
 app = App(name="branch", help="Branches: names that point at a commit.")
 
@@ -29,21 +32,68 @@ def create(
             "--from", metavar="REF", help="Where it starts.", autocompletion=complete.revisions
         ),
     ] = None,
+    trigger_on: Annotated[
+        str | None,
+        typer.Option("--trigger-on", metavar="BRANCH", help="Follow this branch, by conditions:"),
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option("--size", metavar="SIZE", help="It has grown so much, as 1GB.")
+    ] = None,
+    commits: Annotated[
+        int | None, typer.Option("--commits", metavar="N", help="So many commits are new.")
+    ] = None,
+    rate_limit: Annotated[
+        str | None,
+        typer.Option("--rate-limit", metavar="CRON", help="A time has come since the last move."),
+    ] = None,
+    cron: Annotated[
+        str | None, typer.Option("--cron", metavar="CRON", help="At times, whatever came.")
+    ] = None,
+    timezone: Annotated[
+        str, typer.Option("--timezone", metavar="ZONE", help="Of these times.")
+    ] = "UTC",
+    every: Annotated[
+        bool, typer.Option("--all", help="All of the conditions, not any of them.")
+    ] = False,
 ) -> None:
     """Make a branch where main is, or at a commit. No data is copied."""
     run = session.of(ctx)
+    trigger = None
+    if trigger_on is not None:
+        trigger = Trigger(trigger_on, _size(size), commits, rate_limit, cron, every, timezone)
+    elif size or commits or rate_limit or cron or every:
+        raise Usage(
+            "These are conditions of a trigger, and there is none.",
+            hint="Say which branch to follow: --trigger-on BRANCH.",
+        )
     with run.open() as lake:
-        made = lake.create_branch(branch, from_)
+        made = lake.create_branch(branch, from_, trigger)
     at = f" at {views.short(made.head)}" if made.head else ""
-    run.output.done(made, f"Created branch {made.repo}@{made.name}{at}.")
+    follows = f"; it follows {trigger_on}" if trigger_on else ""
+    run.output.done(made, f"Created branch {made.repo}@{made.name}{at}{follows}.")
+
+
+def _size(text: str | None) -> int | None:
+    try:
+        return None if text is None else parse_size(text)
+    except ValueError as error:
+        raise Usage(f"--size: {error}.") from None
 
 
 @app.command("list")
 def list_(ctx: typer.Context, repo: RepoName) -> None:
-    """List a repo's branches with their heads."""
+    """List a repo's branches with their heads and triggers."""
     run = session.of(ctx)
     with run.open() as lake:
-        run.output.table(lake.branches(repo), views.BRANCHES, empty="No branches.")
+        branches = lake.branches(repo)
+        triggers = {str(one["branch"]): one for one in lake.triggers(repo)}
+    if run.settings.flag("json"):
+        run.output.table(
+            [{**one.to_dict(), "trigger": triggers.get(one.name)} for one in branches], ()
+        )
+        return
+    columns = (*views.BRANCHES, *views.trigger_columns(triggers)) if triggers else views.BRANCHES
+    run.output.table(branches, columns, empty="No branches.")
 
 
 @app.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from trunkline.cli.session import Session
 from trunkline.cli.text import human_size
+from trunkline.engine.java import find_java
+from trunkline.engine.options import SparkOptions, local_cores, machine_memory
 from trunkline.errors import NotFound, TrunklineError
 
 if TYPE_CHECKING:
     from trunkline.sdk import Lake
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
-OLDEST_JAVA = 17
 LITTLE_SPACE = 1 << 30
 
 
@@ -38,8 +38,8 @@ class Check:
 def run_all(session: Session) -> Iterator[Check]:
     yield from _guarded("python", python)
     yield from _guarded("packages", packages)
-    yield from _guarded("java", java)
-    yield from _guarded("spark", spark)
+    yield from _guarded("java", lambda: java(session))
+    yield from _guarded("spark", lambda: spark(session))
     yield from _guarded("settings", lambda: settings(session))
     yield from _guarded("disk", lambda: disk(session))
     yield from _guarded("lake", lambda: lake(session))
@@ -83,29 +83,38 @@ def _installed(name: str) -> bool:
     return True
 
 
-def java() -> Iterator[Check]:
-    mend = f"Pipelines on Spark will need Java {OLDEST_JAVA}+; the lake itself does not."
-    home = os.environ.get("JAVA_HOME")
-    program = os.path.join(home, "bin", "java") if home else "java"
-    found = shutil.which(program)
-    if found is None:
-        yield Check("java", NOTE, f"{program} is not there", mend)
+def java(session: Session) -> Iterator[Check]:
+    if session.settings.text("spark.remote"):
+        yield Check("java", OK, "not needed here: spark.remote has its own")
         return
-    done = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=20)
-    version = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', done.stderr)
-    if version is None:
-        yield Check("java", NOTE, f"{found} does not say its version", mend)
-    elif int(version[1]) < OLDEST_JAVA:
-        yield Check("java", NOTE, f"{version[1]}{version[2]} at {found}", mend)
-    else:
-        yield Check("java", OK, f"{version[1]}{version[2]} at {found}")
+    found = find_java()
+    yield Check("java", OK, f"{found.version} at {found.home}")
 
 
-def spark() -> Iterator[Check]:
+def spark(session: Session) -> Iterator[Check]:
     if util.find_spec("pyspark") is None:
-        yield Check("spark", NOTE, "pyspark is not installed", "The lake works without it.")
+        yield Check("spark", PROBLEM, "pyspark is not installed", "Run make install.")
+        return
+    options = SparkOptions.of(session.settings)
+    version = f"pyspark {metadata.version('pyspark')}"
+    if options.remote:
+        yield Check("spark", OK, f"{version}, on {_without_token(options.remote)}")
+        return
+    memory = f"{human_size(options.driver_memory)} of memory"
+    if options.is_local and options.driver_memory > machine_memory():
+        much = f"spark.memory is more than the {human_size(machine_memory())} of this machine"
+        yield Check("spark", PROBLEM, much, "trunkline config unset spark.memory")
+    elif options.is_local:
+        cores = local_cores(options.master)
+        here = f"{cores} core{'s' * (cores > 1)} and {memory}"
+        yield Check("spark", OK, f"{version}, here with {here}")
     else:
-        yield Check("spark", OK, f"pyspark {metadata.version('pyspark')}")
+        yield Check("spark", OK, f"{version}, on {options.master}; its driver has {memory}")
+
+
+def _without_token(remote: str) -> str:
+    """A Spark Connect address without its parameters: one of them may be a secret."""
+    return remote.partition(";")[0]
 
 
 def settings(session: Session) -> Iterator[Check]:

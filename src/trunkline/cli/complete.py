@@ -35,6 +35,16 @@ def refs(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offer(ctx, incomplete, _refs)
 
 
+def pipelines(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of pipelines."""
+    return _offer(ctx, incomplete, _pipeline_names)
+
+
+def jobs(ctx: typer.Context, incomplete: str) -> list[str]:
+    """`pipeline@id`, newest first."""
+    return _offer(ctx, incomplete, _job_names)
+
+
 Candidates = Callable[["Lake", str], Iterator[str]]
 
 
@@ -88,6 +98,20 @@ def _refs(lake: Lake, typed: str) -> Iterator[str]:
     for file in lake.ls(f"{place}:{folder}", hashes=False):
         slash = "/" if file.type == "folder" and not file.path.endswith("/") else ""
         yield f"{place}:{file.path}{slash}"
+
+
+def _pipeline_names(lake: Lake, typed: str) -> Iterator[str]:
+    for pipeline in lake.pipelines(all_projects="/" in typed):
+        name = pipeline.name
+        yield str(name) if "/" not in typed else f"{name.project}/{name.repo}"
+
+
+def _job_names(lake: Lake, typed: str) -> Iterator[str]:
+    for job in lake.jobs(limit=MOST_OFFERED, all_projects="/" in typed):
+        # A name first; an id alone only for who has begun to type one.
+        yield f"{job.pipeline}@{job.short_id}"
+        if typed:
+            yield job.id
 
 
 def rejoin_bash_words(environ: MutableMapping[str, str]) -> None:

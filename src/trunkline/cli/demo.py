@@ -6,25 +6,31 @@ import contextlib
 import io
 import os
 import shlex
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli import sample, session
 from trunkline.cli.arguments import App
 from trunkline.cli.output import Style
-from trunkline.cli.text import human_size
-from trunkline.errors import Failed, Usage
+from trunkline.errors import Failed, TrunklineError, Usage
+
+if TYPE_CHECKING:
+    from trunkline.engine.session import Session as Spark
+    from trunkline.settings import Settings
 
 app = App()
 
 OVERRIDES = ("TRUNKLINE_LAKE", "TRUNKLINE_PROJECT", "TRUNKLINE_JSON", "TRUNKLINE_QUIET")
-DAY_1, DAY_2 = "day=2026-01-01", "day=2026-01-02"
+DAY_1, DAY_2 = "2026-01-01", "2026-01-02"
+SPECS = "shop/visits.yaml shop/invoices.py shop/report.yaml"
 
 
 @app.command()
@@ -34,13 +40,17 @@ def demo(
         str | None, typer.Argument(metavar="FOLDER", help="Where; else a temporary one.")
     ] = None,
 ) -> None:
-    """Show the lake at work. It takes a few seconds."""
+    """Show the lake and its pipelines at work. It takes half a minute."""
     run = session.of(ctx)
     output = run.output  # made before stdout is taken away
     place = _empty_folder(folder)
     silent = run.settings.flag("json") or run.settings.flag("quiet")
-    with _standing_in(place), _silence() if silent else contextlib.nullcontext():
-        Tour(place, output.style).give()
+    with (
+        _standing_in(place),
+        _silence() if silent else contextlib.nullcontext(),
+        _Warm(run.settings) as spark,
+    ):
+        Tour(place, output.style, spark).give()
     output.done({"lake": str(place)}, "")
 
 
@@ -71,85 +81,142 @@ def _silence() -> Iterator[None]:
         yield
 
 
+class _Warm:
+    """One Spark for the whole tour, started beside its first steps: what runs jobs adopts it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._thread = threading.Thread(target=self._start, name="spark-start", daemon=True)
+        self._session: Spark | None = None
+        self._error: Exception | None = None
+        self.seconds = 0.0
+
+    def _start(self) -> None:
+        from trunkline.engine.options import SparkOptions
+        from trunkline.engine.session import start
+
+        began = time.perf_counter()
+        try:
+            self._session = start(SparkOptions.of(self._settings))
+        except Exception as error:
+            self._error = error
+        self.seconds = time.perf_counter() - began
+
+    def wait(self) -> None:
+        self._thread.join()
+        if isinstance(self._error, TrunklineError):
+            raise self._error
+        if self._error is not None:
+            raise Failed(f"Spark did not start: {self._error}") from self._error
+
+    def __enter__(self) -> _Warm:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        if self._session is not None:
+            self._session.stop()
+
+
 class Tour:
-    def __init__(self, place: Path, style: Style) -> None:
+    def __init__(self, place: Path, style: Style, spark: _Warm) -> None:
         self.place = place
         self.style = style
+        self.spark = spark
 
     def give(self) -> None:
-        self.first_day()
-        self.second_day()
-        self.bad_day()
-        self.time_travel()
+        sample.write_shop(self.place / "shop")
+        self.a_day()
+        self.pipelines()
+        self.another_day()
+        self.one_file()
+        self.lineage()
+        self.correction()
         self.end()
 
-    def first_day(self) -> None:
+    def a_day(self) -> None:
         self.say("A lake is a folder. A repo in it is a versioned tree of files.")
-        self.say("(Times are those of the work, without starting the command.)")
         self.run("init")
         self.run('repo create orders -d "What our shops sell"')
-        self.arrives(DAY_1)
-        self.say("One put is one commit: small files are packed, the large one stays whole.")
-        self.run(f'put -r orders@main:/{DAY_1} incoming/{DAY_1} -m "The first day"')
-        self.run(f"ls -l orders@main:/{DAY_1}")
-        self.run("tag create orders@opening orders@main")
+        self.say("A day of an online shop arrives, and is put. One put is one commit.")
+        self.shell(f"python3 shop/day.py {DAY_1} incoming")
+        self.run('put -r orders@main incoming -m "The first day"')
+        self.run(f"ls -l orders@main:/day={DAY_1}")
 
-    def second_day(self) -> None:
-        self.say("The second day goes to a branch of its own, where nobody sees it yet.")
-        self.run("branch create orders@second-day --from orders@main")
-        self.arrives(DAY_2)
-        self.run(f'put -r orders@second-day:/{DAY_2} incoming/{DAY_2} -m "The second day"')
-        self.correct_takings()
-        self.run(f"put orders@second-day:/{DAY_1}/takings.csv takings.csv -m 'Osaka counted again'")
-        self.say("What would change? Then let it.")
-        self.run("diff orders@main orders@second-day --stat")
-        self.run(f"diff orders@main:/{DAY_1} orders@second-day:/{DAY_1}")
-        self.run("merge orders@second-day orders@main -m 'Day two is in'")
+    def pipelines(self) -> None:
+        self.say("Pipelines say what is computed from it. One runs a command on each day's clicks:")
+        self.shell("cat shop/visits.yaml")
+        self.say("One calls a Python function for each order:")
+        self.shell("cat shop/invoices.py")
+        self.say("And one, report.yaml, joins what both wrote, day by day.")
+        self.say("What would happen? A datum is a unit of work: what one match of a glob yields.")
+        self.run(f"plan {SPECS}")
+        self.run(f"pipeline apply {SPECS}")
+        self.spark.wait()
+        self.say(f"Spark started meanwhile, in {self.spark.seconds:.1f} s. It runs what waits.")
+        self.run("run")
+        self.run(f"cat report@main:/day={DAY_1}.csv")
+        self.run("draw")
 
-    def bad_day(self) -> None:
-        self.say("Somebody commits nonsense. One command undoes it, and it stays on record.")
-        (self.place / "broken.csv").write_text("day,shop,euros\n2026-01-02,berlin,NaN\n")
-        self.run(f"put orders@main:/{DAY_2}/takings.csv broken.csv -m 'Fix the takings'")
-        self.run("revert orders@main")
-        self.run(f"cat orders@main:/{DAY_2}/takings.csv")
+    def another_day(self) -> None:
+        self.say("The second day arrives. Only that day is computed.")
+        self.shell(f"python3 shop/day.py {DAY_2} incoming")
+        self.run('put -r orders@main incoming -m "The second day"')
+        self.run("run")
 
-    def time_travel(self) -> None:
-        self.say("Every version stays: the takings as they were at the opening, and now.")
-        self.run(f"cat orders@opening:/{DAY_1}/takings.csv")
-        self.run(f"cat orders@main:/{DAY_1}/takings.csv")
-        self.run("log --graph orders@main")
+    def one_file(self) -> None:
+        self.say("One more order comes in late: one file.")
+        (self.place / "late.json").write_text(sample.LATE_ORDER)
+        self.run(f"put orders@main:/day={DAY_2}/orders/0121.json late.json -m 'A late order'")
+        self.run("plan")
+        self.run("run")
+        self.say("One invoice was made, one report made again, and nothing else. Why?")
+        head = self.head("orders@main")
+        self.run(f"datum list invoices@{head} --state success")
+        self.run(f"datum list report@{head}")
+
+    def lineage(self) -> None:
+        self.say("Every version stays: the report of that day before the late order, and now.")
+        self.run(f"cat report@main~1:/day={DAY_2}.csv")
+        self.run(f"cat report@main:/day={DAY_2}.csv")
+        self.say("Who made this number? The tree goes up to the files that were put.")
+        self.run(f"lineage invoices@main:/day={DAY_2}/0121.json")
+
+    def correction(self) -> None:
+        self.say("A correction is tried on a branch, where nobody sees it, and then merged.")
+        self.run("branch create orders@fix")
+        fixed = sample.LATE_ORDER.replace("2160", "1440")
+        (self.place / "late.json").write_text(fixed)
+        self.run(f"put orders@fix:/day={DAY_2}/orders/0121.json late.json -m 'Two jars, not three'")
+        self.run("diff orders@main orders@fix")
+        self.run("merge orders@fix orders@main")
+        self.run("run")
+        self.run("diff report@main~1 report@main")
+        self.run("log --oneline report")
         self.run("fsck --deep")
 
     def end(self) -> None:
         self.say(f"That was it. The lake is in {self.place}; try:")
         for line in (
             f"cd {shlex.quote(str(self.place))}",
-            "trunkline log orders",
-            "trunkline diff orders@opening orders@main --name-only",
-            'trunkline glob "orders@main:/**/000?.json"',
-            f"trunkline get -r orders@opening:/{DAY_1} as-it-was",
+            "trunkline job list",
+            "trunkline log --graph orders",
+            f"trunkline lineage report@main:/day={DAY_2}.csv",
+            "trunkline pipeline apply shop/invoices.py --reprocess && trunkline run",
         ):
             self.write(f"  {line}")
 
-    def arrives(self, day: str) -> None:
-        sample.write_day(self.place / "incoming" / day, day.removeprefix("day="))
-        files = [f for f in (self.place / "incoming" / day).rglob("*") if f.is_file()]
-        size = human_size(sum(file.stat().st_size for file in files))
-        self.say(f"A day arrives: {len(files)} files, {size}, in incoming/{day}.")
+    def head(self, ref: str) -> str:
+        import trunkline
 
-    def correct_takings(self) -> None:
-        text = (self.place / "incoming" / DAY_1 / "takings.csv").read_text()
-        rows = [line.split(",") for line in text.splitlines()]
-        for row in rows:
-            if row[1] == "osaka":
-                row[2] = f"{float(row[2]) + 12.5:.2f}"
-        (self.place / "takings.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+        with trunkline.open(self.place) as lake:
+            return lake.commit_info(ref).short_id
 
     def run(self, command: str) -> None:
         from trunkline.cli.entry import main
 
-        self.write(self.style("head", f"$ trunkline {command}"))
-        sys.stdout.flush()
+        self.prompt(f"trunkline {command}")
         started = time.perf_counter()
         code = main(shlex.split(command))
         sys.stdout.flush()
@@ -157,6 +224,21 @@ class Tour:
             raise Failed(f"The demo stopped: trunkline {command} ended with exit code {code}.")
         took = time.perf_counter() - started
         self.write(self.style("dim", f"  ({took * 1000:,.0f} ms)"))
+
+    def shell(self, command: str) -> None:
+        """A command that is not ours. python3 is the Python that runs us."""
+        self.prompt(command)
+        program, *arguments = shlex.split(command)
+        if program == "python3":
+            program = sys.executable
+        done = subprocess.run([program, *arguments], capture_output=True, text=True)
+        sys.stdout.write(done.stdout)
+        if done.returncode:
+            raise Failed(f"The demo stopped: {command}: {done.stderr.strip()}")
+
+    def prompt(self, command: str) -> None:
+        self.write(self.style("head", f"$ {command}"))
+        sys.stdout.flush()
 
     def say(self, sentence: str) -> None:
         self.write(f"\n# {sentence}")

@@ -18,15 +18,22 @@ from trunkline.cli.text import aligned, printable
 Line = Callable[[Any], str]
 Lines = Callable[[Any], Iterable[str]]
 
-STYLES = {"+": "32", "-": "31", "~": "33", "id": "33", "head": "1", "dim": "2", "bad": "31"}
+STYLES = {
+    "+": "32", "-": "31", "~": "33", "id": "33", "head": "1", "dim": "2", "bad": "31", "on": "36",
+}  # fmt: skip
+# The same, as rich names them.
+RICH = {"+": "green", "-": "red", "~": "yellow", "dim": "dim", "bad": "red", "on": "cyan"}
+
+LEAST_PROSE = 12
 
 
 class Column(NamedTuple):
-    """A column of a table: its title, and an item's text in it."""
+    """A column of a table: its title, an item's text in it, and on a terminal its style."""
 
     title: str
     text: Line
     right: bool = False
+    style: Line | None = None
 
 
 class Style:
@@ -53,6 +60,10 @@ class Output(ABC):
         """A list of items that may be long: each is written as it comes."""
 
     @abstractmethod
+    def follow(self, items: Iterable[Any], lines: Lines) -> None:
+        """Items without an end: each is seen at once. In JSON, an object on each line."""
+
+    @abstractmethod
     def item(self, item: Any, lines: Lines) -> None:
         """One thing, in full."""
 
@@ -71,6 +82,11 @@ class JsonOutput(Output):
 
     def each(self, items: Iterable[Any], lines: Lines) -> None:
         self._array(items)
+
+    def follow(self, items: Iterable[Any], lines: Lines) -> None:
+        for item in items:
+            self.stream.write(dumps(item) + "\n")
+            self.stream.flush()
 
     def item(self, item: Any, lines: Lines) -> None:
         self.stream.write(dumps(item, indent=2) + "\n")
@@ -95,11 +111,14 @@ class TextOutput(Output):
         self.style = Style(color)
 
     def table(self, items: Iterable[Any], columns: Sequence[Column], empty: str = "") -> None:
+        items = list(items)
         rows = [[printable(column.text(item)) for column in columns] for item in items]
         if not rows:
             self._say(empty)
         elif self.stream.isatty():
-            self._rich_table(rows, columns)
+            styles = [[column.style(item) if column.style else "" for column in columns]
+                      for item in items]  # fmt: skip
+            self._rich_table(rows, styles, columns)
         else:
             titles = [column.title for column in columns]
             for line in aligned([titles, *rows], [column.right for column in columns]):
@@ -111,6 +130,11 @@ class TextOutput(Output):
             for line in lines(item):
                 write(line + "\n")
 
+    def follow(self, items: Iterable[Any], lines: Lines) -> None:
+        for item in items:
+            self.each([item], lines)
+            self.stream.flush()
+
     def item(self, item: Any, lines: Lines) -> None:
         self.each([item], lines)
 
@@ -119,21 +143,31 @@ class TextOutput(Output):
 
     def _say(self, sentence: str) -> None:
         if sentence and not self.quiet:
-            self.stream.write(printable(sentence) + "\n")
+            self.stream.writelines(f"{printable(line)}\n" for line in sentence.split("\n"))
 
-    def _rich_table(self, rows: list[list[str]], columns: Sequence[Column]) -> None:
+    def _rich_table(
+        self, rows: list[list[str]], styles: list[list[str]], columns: Sequence[Column]
+    ) -> None:
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
+        console = Console(file=self.stream, no_color=not self.style.on)
+        titles = [column.title for column in columns]
+        widths = [max(map(len, cells)) for cells in zip(titles, *rows, strict=True)]
+        # The last column is the one with prose in it: it is folded, if that is enough.
+        folds_last = sum(widths[:-1]) + len(widths) + LEAST_PROSE <= console.width
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in columns:
+        for number, column in enumerate(columns, start=1):
             table.add_column(
-                column.title, justify="right" if column.right else "left", overflow="fold"
+                column.title,
+                justify="right" if column.right else "left",
+                overflow="fold",
+                no_wrap=folds_last and number < len(columns),
             )
-        for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
-        Console(file=self.stream, no_color=not self.style.on).print(table)
+        for row, named in zip(rows, styles, strict=True):
+            table.add_row(*(Text(c, RICH.get(s, "")) for c, s in zip(row, named, strict=True)))
+        console.print(table)
 
 
 def dumps(item: Any, indent: int | None = None) -> str:

@@ -82,7 +82,7 @@ def erasure_lines(report: ErasureReport) -> Iterator[str]:
 
 
 def status_lines(status: Status) -> Iterator[str]:
-    yield from fields([
+    pairs = [
         ("Lake", status.location),
         ("Catalog", status.catalog),
         ("Store", status.store),
@@ -90,6 +90,20 @@ def status_lines(status: Status) -> Iterator[str]:
         ("Repos", f"{status.repos:,}"),
         ("Commits", f"{status.commits:,}"),
         ("Size", f"{human_size(status.size)} in {count(status.files, 'file')}"),
-    ])  # fmt: skip
+    ]
+    if status.pipelines:
+        pairs.append(("Pipelines", f"{status.pipelines:,}, {_jobs(status)}"))
+    yield from fields(pairs)
     for commit in status.open_commits:
         yield f"Open: {commit.repo}@{commit.branch} has the unfinished commit {short(commit.id)}."
+
+
+def _jobs(status: Status) -> str:
+    """How many jobs wait, run and failed, as far as there are any."""
+    numbers = (
+        (status.jobs_running, "running"),
+        (status.jobs_waiting, "waiting"),
+        (status.jobs_failed, "failed"),
+    )
+    said = ", ".join(f"{count(number, 'job')} {kind}" for number, kind in numbers if number)
+    return said or "no job waits"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from trunkline.cli.output import Column, Style
 from trunkline.cli.text import aligned, count, duration, fields, human_size, local_time, printable
@@ -47,6 +47,29 @@ BRANCHES = (
     Column("OPEN", lambda b: short(b.open)),
     Column("CREATED", lambda b: local_time(b.created)),
 )
+
+
+def trigger_columns(triggers: Mapping[str, Mapping[str, Any]]) -> tuple[Column, Column]:
+    """What moves a branch, and what was last found; `triggers` by the branch they move."""
+    return (
+        Column("FOLLOWS", lambda b: trigger_text(triggers[b.name]) if b.name in triggers else "-"),
+        Column("LAST FOUND", lambda b: triggers.get(b.name, {}).get("verdict") or "-"),
+    )
+
+
+def trigger_text(trigger: Mapping[str, Any]) -> str:
+    """`main on 1.0 GiB or 10 commits`."""
+    parts = []
+    if trigger["size"]:
+        parts.append(human_size(trigger["size"]))
+    if trigger["commits"]:
+        parts.append(count(trigger["commits"], "commit"))
+    if trigger["rate_limit"]:
+        parts.append(f"at most at {trigger['rate_limit']}")
+    if trigger["cron"]:
+        parts.append(f"at {trigger['cron']}")
+    return f"{trigger['on']} on " + (" and " if trigger["all"] else " or ").join(parts)
+
 
 TAGS = (
     Column("NAME", lambda t: t.name),

@@ -12,12 +12,25 @@ from trunkline.errors import (
     Usage,
 )
 from trunkline.lake.core import Core, Resolved, expect_head, repo_key, resolve, resolve_commit
+from trunkline.lake.propagation import Change, output_branch, spread
+from trunkline.lake.triggering import catch_up
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, RepoKind, RepoName, Tag
-from trunkline.model.ids import is_id_prefix
+from trunkline.model.ids import is_id_prefix, new_id
+from trunkline.model.inputs import Trigger
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
-from trunkline.storage.catalog import Session, commits, events, leases, refs, repos
+from trunkline.pipeline.triggers import check_trigger
+from trunkline.storage.catalog import (
+    Session,
+    commits,
+    events,
+    leases,
+    pipelines,
+    refs,
+    repos,
+    timing,
+)
 
 
 def add_repo(
@@ -57,10 +70,31 @@ def add_branch(session: Session, target: Ref, source: Ref | None, author: str) -
     return made
 
 
+def follow_branch(session: Session, target: Ref, trigger: Trigger, author: str) -> None:
+    """Let a branch follow another, from now on and for what is there already."""
+    repo = repo_key(session, target.repo)
+    row = pipelines.find(session, repo)
+    if row is not None and output_branch(session, row) == target.ref:
+        raise Usage(f"{target} is a pipeline's output and cannot follow another branch.")
+    require_branch(session, Ref(target.repo, trigger.branch))
+    others = {one.branch: one.trigger for one in timing.triggers(session, repo)}
+    check_trigger(trigger, target.ref, others)
+    timing.set_trigger(session, repo, target.ref, trigger)
+    catch_up(session, repo, trigger.branch, author)
+
+
+def started(session: Session, target: Ref, author: str) -> None:
+    """A branch is new: who reads it, and waited for it, runs."""
+    repo, branch = require_branch(session, target)
+    if branch.head is not None:
+        moved_by_hand(session, repo, target.repo, branch.name, branch.head, author)
+
+
 def delete_repo(core: Core, name: RepoName, force: bool) -> None:
     """Remove a repo and its history; refused while others' commits derive from it."""
     with core.database.write() as session:
         key = repo_key(session, name)
+        _refuse_in_graph(session, key, name)
         readers = repos.readers(session, key)
         if readers and not force:
             raise InUse(
@@ -69,6 +103,24 @@ def delete_repo(core: Core, name: RepoName, force: bool) -> None:
             )
         repos.remove(session, key)
         events.emit(session, "repo", name, {"deleted": True})
+
+
+def _refuse_in_graph(session: Session, key: int, name: RepoName) -> None:
+    """What pipelines read, write or keep their code in goes with them, not before."""
+    found = repos.find(session, name)
+    readers = {edge.pipeline for edge in pipelines.readers(session, key)}
+    names = sorted(str(repos.name_of(session, repo)) for repo in readers)
+    if names:
+        raise InUse(
+            f"{name} is read by the pipeline{'s' if len(names) > 1 else ''} {', '.join(names)}.",
+            hint=f"Delete them first: trunkline pipeline delete {names[0]}",
+        )
+    if found is not None and found.kind is not RepoKind.USER:
+        owner = name.repo.removesuffix(".code") if found.kind is RepoKind.SYSTEM else name.repo
+        raise InUse(
+            f"{name} {_OWNERS[found.kind].partition(':')[0]}.",
+            hint=f"Delete that instead: trunkline pipeline delete {owner}",
+        )
 
 
 def delete_project(core: Core, name: str) -> None:
@@ -97,14 +149,21 @@ def require_branch(session: Session, ref: Ref) -> tuple[int, Branch]:
     return repo, found
 
 
-def writable_branch(session: Session, target: Ref) -> Branch | None:
+_OWNERS = {
+    RepoKind.OUTPUT: "is the output of a pipeline: only its jobs may write to it.",
+    RepoKind.CRON: "belongs to a schedule: only its ticks write to it.",
+    RepoKind.SYSTEM: "keeps the code of a pipeline: only `pipeline apply` writes to it.",
+}
+
+
+def writable_branch(session: Session, target: Ref, kind: RepoKind = RepoKind.USER) -> Branch | None:
     """The branch to write to, found by name or by the id of its open commit; None to make it."""
     repo = repo_key(session, target.repo)
     found = repos.find(session, target.repo)
     assert found is not None
-    if found.kind is not RepoKind.USER:
+    if found.kind is not kind:
         raise NotAllowed(
-            f"{target.repo} is the output of a pipeline: only its jobs may write to it.",
+            f"{target.repo} {_OWNERS.get(found.kind, 'is written to by people.')}",
             hint="Write to one of the pipeline's inputs instead.",
         )
     if branch := refs.branch(session, repo, target.ref):
@@ -153,7 +212,19 @@ def move_branch(core: Core, target: Ref, to: Ref, if_head: str | None, author: s
             refs.Move(author, f"move to {to.ref}"),
         )
         events.emit(session, "branch", target.repo, {"branch": branch.name, "head": found.id})
+        moved_by_hand(session, repo, target.repo, branch.name, found.id, author)
         return require_branch(session, target)[1]
+
+
+def moved_by_hand(
+    session: Session, repo: int, name: RepoName, branch: str, head: str | None, author: str
+) -> None:
+    """A head that was moved starts those who read the branch, as a set of its own."""
+    if (at := refs.branch(session, repo, branch)) is None or at.head != head:
+        return
+    where = head[:12] if head else "no commit"
+    change = Change(f"{name}@{branch} was moved to {where}", author, {(repo, branch): head})
+    spread(session, new_id(), change)
 
 
 def refuse_open(branch: Branch) -> None:
@@ -178,6 +249,13 @@ def delete_branch(core: Core, target: Ref, force: bool, author: str) -> None:
         repo, branch = require_branch(session, target)
         if branch.open and not force:
             refuse_open(branch)
+        readers = {edge.pipeline for edge in pipelines.readers(session, repo, branch.name)}
+        if readers:
+            names = sorted(str(repos.name_of(session, key)) for key in readers)
+            raise InUse(
+                f"{target} is read by {', '.join(names)}.", hint="Delete or change them first."
+            )
+        timing.remove_trigger(session, repo, branch.name)
         refs.remove_branch(session, repo, branch, refs.Move(author, "delete"))
         if branch.open:
             commits.remove(session, repo, [branch.open])

@@ -24,6 +24,8 @@ class Options:
     pack_size: int = 64 * 1024 * 1024
     workers: int | None = None
     gc_grace_seconds: float = 86_400.0
+    keep_results_seconds: float = 30 * 86_400.0
+    keep_logs_seconds: float = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.differences import differences
 from trunkline.lake.files import read
 from trunkline.lake.manifests import Tree
-from trunkline.model.commits import Branch, Commit, Origin, RepoName
+from trunkline.model.commits import Branch, Commit, Origin, RepoKind, RepoName
 from trunkline.model.entries import Entry, line_hash
 from trunkline.model.refs import Ref
 from trunkline.storage.objects.intake import Intake
@@ -26,7 +26,8 @@ class Draft:
     """A commit in the making: what changes, on which branch, and what must still hold.
 
     `base` is the head that its author saw. With `follow` there is none: the changes go on top
-    of whatever the head is by then. `requires` are commits whose files are reused.
+    of whatever the head is by then. `requires` are commits whose files are reused. `kind` is
+    that of the repo: only Trunkline itself writes to those that are not of people.
     """
 
     target: Ref
@@ -38,6 +39,7 @@ class Draft:
     if_head: str | None = None
     request: str | None = None
     origin: Origin = Origin.USER
+    kind: RepoKind = RepoKind.USER
     merged: tuple[str, ...] = ()
     requires: set[tuple[RepoName, str]] = field(default_factory=set)
     started: int = 0

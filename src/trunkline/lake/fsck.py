@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from trunkline.errors import TrunklineError
+from trunkline.errors import CorruptObject, TrunklineError
 from trunkline.lake.core import Core
+from trunkline.lake.jobchecks import JobChecks, facts
+from trunkline.lake.jobobjects import used_by_jobs
 from trunkline.lake.manifests import INLINE_KEY, Lines, ManifestStore, Range, Tree
 from trunkline.lake.reach import read_staged
 from trunkline.model.entries import Entry, line_path, line_size
 from trunkline.storage.catalog import Row, Session, commits, erasures, refs, repos
-from trunkline.storage.objects.keys import DATA, MANIFESTS, PACKS
+from trunkline.storage.objects.keys import DATA, JOBS, MANIFESTS, PACKS
 from trunkline.storage.objects.reading import read_entry
 
 
@@ -70,9 +72,10 @@ def check(core: Core, deep: bool) -> FsckReport:
         staged = commits.every_staged(session)
         rows = {(c["repo"], c["id"]): c for c in session.all("SELECT * FROM commits")}
         erased = erasures.places(session)
+        known = facts(session)
     sizes = {
         info.key: info.size
-        for prefix in (DATA, PACKS, MANIFESTS)
+        for prefix in (DATA, PACKS, MANIFESTS, JOBS)
         for info in core.objects.list(prefix)
     }
     report.commits, report.objects, report.bytes = len(rows), len(sizes), sum(sizes.values())
@@ -81,6 +84,11 @@ def check(core: Core, deep: bool) -> FsckReport:
         checker.check(root, rows[root["repo"], root["id"]])
     for key in staged:
         checker.check_staged(key)
+    JobChecks(core, sizes, checker.problem, checker.check_file).check(known)
+    try:
+        checker.used |= used_by_jobs(core, core.options.keep_logs_seconds)
+    except CorruptObject as error:
+        report.problems.append(Problem("corrupt", "jobs", error.message))
     report.unused_objects = len(sizes.keys() - checker.used)
     return report
 
@@ -144,16 +152,16 @@ class _Trees:
             # Nothing remembered is good enough here: a store of its own reads every object.
             tree = ManifestStore(self._core.objects).read(root["root"], root["root_hash"])
         except TrunklineError as error:
-            self._problem("manifest", where, error.message)
+            self.problem("manifest", where, error.message)
             return
         if (tree.files, tree.size) != (commit["files"], commit["size"]):
-            self._problem("totals", where, "its manifest and its record count differently")
+            self.problem("totals", where, "its manifest and its record count differently")
         previous = b""
         for held in tree.ranges:
             if held.key != INLINE_KEY:
                 self.used.add(held.key)
             if held.first <= previous:
-                self._problem("order", where, f"its ranges overlap at {held.first.decode()}")
+                self.problem("order", where, f"its ranges overlap at {held.first.decode()}")
             previous = held.last
             # The same lines may be stored twice, and each of the two objects may be damaged.
             if (held.key, held.id) not in self._ranges:
@@ -165,30 +173,30 @@ class _Trees:
         try:
             changes = read_staged(self._core, key)
         except TrunklineError as error:
-            self._problem("staged", key, error.message)
+            self.problem("staged", key, error.message)
             return
         for line in changes.puts.values():
-            self._check_file("open commit", line)
+            self.check_file("open commit", line)
         for parts in changes.appends.values():
             for part in parts:
-                self._check_file("open commit", part)
+                self.check_file("open commit", part)
 
     def _check_range(self, where: str, tree: Tree, held: Range) -> None:
         try:
             lines: Lines = tree.lines(held)
         except TrunklineError as error:
-            self._problem("manifest", where, error.message)
+            self.problem("manifest", where, error.message)
             return
         paths = [line_path(line) for line in lines]
         described = (len(lines), sum(map(line_size, lines)), paths[0], paths[-1])
         if described != (held.files, held.size, held.first, held.last):
-            self._problem("range", where, f"range {held.key} is not what its root says")
+            self.problem("range", where, f"range {held.key} is not what its root says")
         if any(a >= b for a, b in pairwise(paths)):
-            self._problem("order", where, f"range {held.key} is not in order")
+            self.problem("order", where, f"range {held.key} is not in order")
         for line in lines:
-            self._check_file(where, line)
+            self.check_file(where, line)
 
-    def _check_file(self, where: str, line: bytes) -> None:
+    def check_file(self, where: str, line: bytes) -> None:
         entry = Entry.decode(line)
         place = erasures.place_of(entry)
         self.used.add(entry.key)
@@ -201,7 +209,7 @@ class _Trees:
             return
         size = self._sizes.get(entry.key)
         if size is None:
-            self._problem(
+            self.problem(
                 "missing",
                 f"{where}:{entry.path}",
                 f"object {entry.key} is missing; expected hash {entry.checksum}",
@@ -209,7 +217,7 @@ class _Trees:
         elif (entry.offset is None and size != entry.size) or (
             entry.offset or 0
         ) + entry.size > size:
-            self._problem(
+            self.problem(
                 "cut",
                 f"{where}:{entry.path}",
                 f"object {entry.key} has {size} bytes; expected hash {entry.checksum}",
@@ -222,7 +230,7 @@ class _Trees:
             for _ in read_entry(self._core.objects, entry):
                 pass
         except TrunklineError as error:
-            self._problem("corrupt", f"{where}:{entry.path}", error.message)
+            self.problem("corrupt", f"{where}:{entry.path}", error.message)
 
-    def _problem(self, kind: str, where: str, message: str) -> None:
+    def problem(self, kind: str, where: str, message: str) -> None:
         self._report.problems.append(Problem(kind, where, message))

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 
 from trunkline.lake.core import Core
 from trunkline.lake.erase import finish_erasures
+from trunkline.lake.jobobjects import prune_results
 from trunkline.lake.reach import Unreachable, unreachable_commits, used_objects
 from trunkline.storage.catalog import commits, leases
 from trunkline.storage.crashpoints import crashpoint
-from trunkline.storage.objects.keys import DATA, MANIFESTS, PACKS, txn_of
+from trunkline.storage.objects.keys import DATA, JOBS, MANIFESTS, PACKS, txn_of
 from trunkline.storage.objects.port import ObjectInfo
+
+PREFIXES = (DATA, PACKS, MANIFESTS, JOBS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +50,12 @@ def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
     grace = int(grace_seconds * 1_000_000)
     if not dry_run:
         finish_erasures(core)
+        prune_results(core, core.options.keep_results_seconds)
     gone, waiting = _prune_commits(core, grace, dry_run)
     crashpoint("gc.after_commits")
     with core.database.read() as session:
         cutoff = session.now() - grace
-    found = [info for prefix in (DATA, PACKS, MANIFESTS) for info in core.objects.list(prefix)]
+    found = [info for prefix in PREFIXES for info in core.objects.list(prefix)]
     found += core.objects.abandoned()
     with core.database.read() as session:
         living = leases.live(session)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from trunkline.errors import CommitUnfinished, InUse, Precondition
-from trunkline.lake.branches import refuse_open, refuse_read
+from trunkline.lake.branches import moved_by_hand, refuse_open, refuse_read
 from trunkline.lake.core import Core, repo_key, resolve, resolve_commit
 from trunkline.lake.differences import Difference, differences
 from trunkline.model.commits import Branch, Commit, RepoCommit
@@ -127,7 +127,7 @@ def squash(core: Core, ref: Ref, recursive: bool) -> None:
                 f"{commit.short_id} is the head of {', '.join(heads)}: no child keeps its data.",
                 hint="To remove it with its data: trunkline commit drop",
             )
-        children = commits.children(session, repo, commit.id)
+        children = commits.children(session, repo, commit.id, good=True)
         if not children:
             raise Precondition(
                 f"{commit.short_id} has no child that keeps its data.",
@@ -158,12 +158,13 @@ def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
         branches = [b for b in refs.branches(session, repo) if commit.id in (b.head, b.open)]
         _refuse_tagged(session, repo, commit)
         refuse_read(session, repo, commit)
-        if commits.children(session, repo, commit.id):
+        if commits.children(session, repo, commit.id, good=True):
             raise Precondition(
                 f"{commit.short_id} has children that build on it.",
                 hint="Drop them first, newest first; or squash it and keep the data.",
             )
         _refuse_derived(session, repo, commit, recursive)
+        commits.reparent(session, repo, commit.id, commit.parent)
         for branch in branches:
             if branch.open == commit.id:
                 refs.set_open(session, repo, branch.name, None)
@@ -173,6 +174,9 @@ def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
             refs.swap_head(session, repo, branch.name, commit.id, commit.parent, move)
         commits.remove(session, repo, [commit.id])
         events.emit(session, "drop", commit.repo, {"id": commit.id})
+        for branch in branches:
+            if branch.head == commit.id:
+                moved_by_hand(session, repo, commit.repo, branch.name, commit.parent, author)
         return [b for b in refs.branches(session, repo) if b.name in {x.name for x in branches}]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trunkline.errors import BranchMoved, CommitFinished, Precondition
+from trunkline.lake.bell import bell_of
 from trunkline.lake.branches import writable_branch
 from trunkline.lake.changes import Changes
 from trunkline.lake.core import Core, repo_key
+from trunkline.lake.propagation import Change, spread
 from trunkline.lake.reach import read_staged
-from trunkline.lake.transaction import Transaction, advance
+from trunkline.lake.transaction import Transaction, advance, caused_by
 from trunkline.model.commits import Commit, Origin
 from trunkline.model.ids import new_id
 from trunkline.model.refs import Ref
@@ -93,7 +95,12 @@ def finish_commit(core: Core, target: Ref, message: str | None, author: str) -> 
             commits.finish(session, repo, finished)
             commits.unstage(session, repo, opened.id)
             done = advance(session, repo, branch, finished)
+            place = (repo, branch.name)
+            moved = {place: done.id}
+            change = Change(caused_by(done), author, moved, frozenset(moved))
+            spread(session, done.id, change)
         transaction.lease.forget()
+        bell_of(core.database.url).ring()
         return done
     except BaseException:
         transaction.abort()

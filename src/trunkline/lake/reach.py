@@ -11,8 +11,9 @@ from trunkline.errors import CorruptObject
 from trunkline.lake.changes import Changes
 from trunkline.lake.core import Core
 from trunkline.lake.history import reachable
+from trunkline.lake.jobobjects import used_by_jobs
 from trunkline.lake.manifests import INLINE_KEY, Lines, Tree, decompress
-from trunkline.storage.catalog import Session, commits, leases, refs, repos
+from trunkline.storage.catalog import Session, commits, jobs, leases, refs, repos
 from trunkline.storage.catalog.commits import Link
 
 
@@ -42,7 +43,9 @@ def _needed(session: Session, links: dict[int, dict[str, Link]]) -> dict[int, se
         for branch in refs.branches(session, repo):
             heads[repo] |= {c for c in (branch.head, branch.open) if c}
         heads[repo] |= {tag.commit for tag in refs.tags(session, repo)}
-    for repo, commit_id in leases.pinned(session):
+    # What a job will fill, and what it left for diagnosis, no branch leads to.
+    needed_by_jobs = [*leases.pinned(session), *jobs.unfinished_places(session)]
+    for repo, commit_id in [*needed_by_jobs, *commits.with_error(session)]:
         if repo in heads:
             heads[repo].add(commit_id)
     edges = session.all("SELECT repo, id, source_repo, source_id FROM provenance")
@@ -79,7 +82,7 @@ def used_objects(core: Core) -> set[str]:
     with core.database.read() as session:
         roots = commits.every_root(session)
         staged = commits.every_staged(session)
-    used: set[str] = set()
+    used = used_by_jobs(core, core.options.keep_logs_seconds)
     for lines in _staged_lines(core, staged):
         used |= _object_keys(lines)
     used.update(staged)

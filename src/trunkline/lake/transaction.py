@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
@@ -22,10 +22,12 @@ from trunkline.errors import (
     Unavailable,
     Usage,
 )
+from trunkline.lake.bell import bell_of
 from trunkline.lake.branches import add_branch, add_repo, refuse_open, writable_branch
 from trunkline.lake.core import Core, expect_head, repo_key, resolve
 from trunkline.lake.drafts import Draft, Plan, Planner
 from trunkline.lake.lease import Lease
+from trunkline.lake.propagation import Change, spread
 from trunkline.model.commits import Branch, Commit, Origin, RepoKind, RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.refs import Ref
@@ -51,7 +53,9 @@ class Transaction:
         self.author = author
         self.message = message
         self.drafts: list[Draft] = []
+        self.cause = ""
         self._creations: list[Callable[[Session], object]] = []
+        self._afterwards: list[Callable[[Session], Iterable[int]]] = []
         self.new_repos: set[RepoName] = set()
         self._new_branches: dict[Ref, Ref | None] = {}
         keys, options = KeyMaker(self.id), core.options
@@ -78,6 +82,14 @@ class Transaction:
         self._new_branches[target] = source
         self._creations.append(lambda session: add_branch(session, target, source, self.author))
 
+    def create(self, make: Callable[[Session], object]) -> None:
+        """Have something else made in the database when the transaction commits."""
+        self._creations.append(make)
+
+    def afterwards(self, act: Callable[[Session], Iterable[int]]) -> None:
+        """Call when all commits are made, in the same transaction; the pipelines to be run."""
+        self._afterwards.append(act)
+
     def draft(
         self,
         target: Ref,
@@ -88,6 +100,7 @@ class Transaction:
         request: str | None = None,
         follow: bool = False,
         origin: Origin = Origin.USER,
+        kind: RepoKind = RepoKind.USER,
         merged: tuple[str, ...] = (),
     ) -> Draft:
         """Start a commit on a branch (or go on with an open commit, named by its id)."""
@@ -105,11 +118,12 @@ class Transaction:
             request=request,
             follow=follow,
             origin=origin,
+            kind=kind,
             merged=merged,
         )
         if target.repo not in self.new_repos:
             with self.core.database.read() as session:
-                branch = self._branch(session, target)
+                branch = self._branch(session, draft)
                 head = branch.head if branch else None
                 if head and not follow:
                     draft.base = commits.find(session, repo_key(session, target.repo), head)
@@ -187,6 +201,7 @@ class Transaction:
                     raise
             crashpoint("commit.after_transaction")
             self.lease.forget()
+            bell_of(self.core.database.url).ring()
             return self._settle(done)
         raise BranchMoved(
             f"{self.drafts[0].target} kept moving: {ATTEMPTS} attempts lost the race.",
@@ -208,7 +223,7 @@ class Transaction:
                 plans.append(self.planner.tree(draft, None))
                 continue
             with self.core.database.read() as session:
-                branch = self._branch(session, draft.target)
+                branch = self._branch(session, draft)
                 repo = repo_key(session, draft.target.repo)
                 head = commits.find(session, repo, branch.head) if branch and branch.head else None
                 if draft.if_head is not None:
@@ -219,10 +234,11 @@ class Transaction:
                 plans.append(self.planner.tree(draft, head))
         return plans
 
-    def _branch(self, session: Session, target: Ref) -> Branch | None:
+    def _branch(self, session: Session, draft: Draft) -> Branch | None:
         """The branch to write to, which may be one that this transaction makes."""
+        target = draft.target
         if target not in self._new_branches:
-            return writable_branch(session, target)
+            return writable_branch(session, target, draft.kind)
         source = self._new_branches[target]
         head = resolve(session, source).id if source else None
         return Branch(target.repo, target.ref, head, 0)
@@ -238,13 +254,29 @@ class Transaction:
             for create in self._creations:
                 create(session)
             done = [self._publish_one(session, plan) for plan in plans]
+            forced = [repo for act in self._afterwards for repo in act(session)]
+            spread(session, self.id, self._change(session, done, forced))
             crashpoint("commit.in_transaction")
         return done
+
+    def _change(self, session: Session, done: list[Commit], forced: list[int]) -> Change:
+        moved = {
+            (repo_key(session, commit.repo), commit.branch): commit.id
+            for commit in done
+            if commit.finished is not None
+        }
+        made = {
+            (repo_key(session, target.repo), target.ref): branch.head
+            for target in self._new_branches
+            if (branch := refs.branch(session, repo_key(session, target.repo), target.ref))
+        }
+        cause = self.cause or next((caused_by(commit) for commit in done), "")
+        return Change(cause, self.author, {**made, **moved}, frozenset(moved), tuple(forced))
 
     def _publish_one(self, session: Session, plan: Plan) -> Commit:
         draft = plan.draft
         repo = repo_key(session, draft.target.repo)
-        branch = writable_branch(session, draft.target)
+        branch = writable_branch(session, draft.target, draft.kind)
         if branch is None:
             refs.add_branch(
                 session, repo, draft.target.ref, None, refs.Move(draft.author, "commit")
@@ -310,6 +342,11 @@ class Transaction:
                 return found
         except Unavailable:
             return None
+
+
+def caused_by(commit: Commit) -> str:
+    """Why a job runs, in words."""
+    return f"{commit.repo}@{commit.branch} got {commit.short_id}"
 
 
 def _known_request(session: Session, draft: Draft) -> Commit | None:

@@ -72,4 +72,6 @@ def core_options(found: Settings) -> Options:
         pack_size=found.number("pack.size"),
         workers=found.number("put.workers") or None,
         gc_grace_seconds=found.seconds("gc.grace"),
+        keep_results_seconds=found.seconds("results.keep"),
+        keep_logs_seconds=found.seconds("logs.keep"),
     )

@@ -12,7 +12,12 @@ from trunkline.model.display import fields, table
 from trunkline.sdk.base import Location, core_options, store_options
 from trunkline.sdk.contents import Contents
 from trunkline.sdk.history import History
+from trunkline.sdk.jobs import Jobs
+from trunkline.sdk.lineage import Tracing
+from trunkline.sdk.pipelines import Pipelines
 from trunkline.sdk.repos import Repos
+from trunkline.sdk.running import Running
+from trunkline.sdk.secrets import Secrets
 from trunkline.sdk.upkeep import Upkeep
 from trunkline.settings import LAKE_FOLDER
 
@@ -42,7 +47,7 @@ def migrate(lake: Location | None = None) -> MigrationReport:
     return create.migrate_lake(folder)
 
 
-class Lake(Contents, History, Repos, Upkeep):
+class Lake(Contents, History, Repos, Upkeep, Pipelines, Jobs, Running, Tracing, Secrets):
     """Repos of files with commits, branches and provenance.
 
     A ref is `[project/]repo[@revision][:/path]`; without a revision it means `main`.

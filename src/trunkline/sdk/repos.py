@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trunkline.errors import AlreadyExists, NotFound
+from trunkline.lake.bell import bell_of
 from trunkline.lake.core import repo_key
-from trunkline.model.commits import DEFAULT_BRANCH, Branch, Project, Repo, Tag
+from trunkline.model.commits import DEFAULT_BRANCH, Branch, Project, Repo, RepoKind, Tag
+from trunkline.model.inputs import Trigger
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import parse_branch
+from trunkline.model.time import to_rfc3339
 from trunkline.sdk.base import LakeBase
-from trunkline.storage.catalog import refs, repos
-
-if TYPE_CHECKING:
-    pass
+from trunkline.storage.catalog import refs, repos, timing
 
 
 class Repos(LakeBase):
@@ -36,11 +34,13 @@ class Repos(LakeBase):
 
         branches.delete_project(self._core, name)
 
-    def repos(self, all_projects: bool = False) -> list[Repo]:
+    def repos(self, all_projects: bool = False, system: bool = False) -> list[Repo]:
+        """The repos of this project, or of all; with `system` those that keep code, too."""
         with self._core.database.read() as session:
             if not all_projects and not repos.has_project(session, self.project):
                 raise NotFound(f'There is no project "{self.project}".')
-            return repos.all_repos(session, None if all_projects else self.project)
+            found = repos.all_repos(session, None if all_projects else self.project)
+        return [repo for repo in found if system or repo.kind is not RepoKind.SYSTEM]
 
     def repo(self, name: str) -> Repo:
         parsed = self._repo(name)
@@ -69,21 +69,54 @@ class Repos(LakeBase):
         with self._core.database.read() as session:
             return refs.branches(session, repo_key(session, self._repo(repo)))
 
-    def create_branch(self, ref: str, from_: str | None = None) -> Branch:
-        """A new branch at a commit, by default where `main` is. No data is copied."""
+    def create_branch(
+        self, ref: str, from_: str | None = None, trigger: Trigger | None = None
+    ) -> Branch:
+        """A new branch at a commit, by default where `main` is. No data is copied.
+
+        With a `trigger` it starts empty, unless `from_` says where, and follows another branch.
+        """
         from trunkline.lake import branches
 
         target = parse_branch(ref, project=self.project)
-        source = self._revision_of(target, from_ or DEFAULT_BRANCH)
+        start = from_ or (None if trigger else DEFAULT_BRANCH)
+        source = self._revision_of(target, start) if start else None
         with self._core.database.write() as session:
-            return branches.add_branch(session, target, source, self.author)
+            made = branches.add_branch(session, target, source, self.author)
+            if trigger is not None:
+                branches.follow_branch(session, target, trigger, self.author)
+            branches.started(session, target, self.author)
+        bell_of(self._core.database.url).ring()
+        return next(one for one in self.branches(str(target.repo)) if one.name == made.name)
+
+    def triggers(self, repo: str) -> list[dict[str, object]]:
+        """The branches of a repo that follow others: by what, and what was last found."""
+        with self._core.database.read() as session:
+            rows = timing.triggers(session, repo_key(session, self._repo(repo)))
+        return [
+            {
+                "branch": row.branch,
+                "on": row.trigger.branch,
+                "size": row.trigger.size,
+                "commits": row.trigger.commits,
+                "rate_limit": row.trigger.rate_limit,
+                "cron": row.trigger.cron,
+                "timezone": row.trigger.timezone,
+                "all": row.trigger.all,
+                "verdict": row.verdict,
+                "evaluated": to_rfc3339(row.evaluated) if row.evaluated is not None else None,
+            }
+            for row in rows
+        ]
 
     def move_branch(self, ref: str, to: str, if_head: str | None = None) -> Branch:
         from trunkline.lake import branches
 
         target = parse_branch(ref, project=self.project)
         source = self._revision_of(target, to)
-        return branches.move_branch(self._core, target, source, if_head, self.author)
+        moved = branches.move_branch(self._core, target, source, if_head, self.author)
+        bell_of(self._core.database.url).ring()
+        return moved
 
     def delete_branch(self, ref: str, force: bool = False) -> None:
         from trunkline.lake import branches

@@ -105,6 +105,10 @@ class Status:
     files: int
     size: int
     open_commits: tuple[OpenCommit, ...]
+    pipelines: int = 0
+    jobs_waiting: int = 0
+    jobs_running: int = 0
+    jobs_failed: int = 0
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -118,4 +122,8 @@ class Status:
             "files": self.files,
             "size": self.size,
             "open_commits": [commit.to_dict() for commit in self.open_commits],
+            "pipelines": self.pipelines,
+            "jobs_waiting": self.jobs_waiting,
+            "jobs_running": self.jobs_running,
+            "jobs_failed": self.jobs_failed,
         }

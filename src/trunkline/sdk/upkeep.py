@@ -8,7 +8,7 @@ from trunkline.model.commits import Commit
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
 from trunkline.sdk.results import OpenCommit, Status
-from trunkline.storage.catalog import refs, repos
+from trunkline.storage.catalog import jobs, refs, repos
 
 if TYPE_CHECKING:
     from trunkline.lake.erase import ErasureReport
@@ -30,6 +30,7 @@ class Upkeep(LakeBase):
             ]
             count = session.one("SELECT count(*) AS n FROM commits")
             projects = len(repos.projects(session))
+            flow = jobs.overview(session)
         return Status(
             self.location,
             self._core.database.url,
@@ -41,6 +42,7 @@ class Upkeep(LakeBase):
             sum(r.files for r in held),
             sum(r.size for r in held),
             tuple(open_commits),
+            **flow,
         )
 
     def check(self) -> None:

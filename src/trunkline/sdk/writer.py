@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from trunkline.errors import Usage
 from trunkline.lake.core import Core, resolve, resolve_commit
@@ -21,6 +21,10 @@ from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
 from trunkline.storage.catalog import erasures
 from trunkline.storage.catalog.erasures import place_of
 from trunkline.storage.objects.intake import Files
+
+if TYPE_CHECKING:
+    from trunkline.lake.pipelines import Declared
+    from trunkline.sdk.specs import Thing
 
 Data = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 Progress = Callable[[int, int], None]
@@ -157,6 +161,7 @@ class LakeTransaction:
         self._transaction = Transaction(core, author, message)
         self._project = project
         self._writers: list[CommitWriter] = []
+        self._declared: list[Declared] = []
 
     @property
     def id(self) -> str:
@@ -178,6 +183,18 @@ class LakeTransaction:
         if "@" in start:
             source = parse_ref(start, project=self._project, path=Need.FORBIDDEN)
         self._transaction.create_branch(target, source)
+
+    def apply(self, *things: Thing, args: Mapping[str, str] | None = None) -> None:
+        """Make or change pipelines: their first job is of the same set as all else here."""
+        from trunkline.lake.pipelines import Reprocess, check, declare
+        from trunkline.sdk.specs import gather
+
+        core, fresh = self._transaction.core, gather(things, self._project, args or {}).declared
+        self._declared += fresh
+        with core.database.read() as session:
+            checked = check(session, self._declared, self._transaction.new_repos)
+        added = [one for one in checked if one in fresh]
+        declare(core, self._transaction, added, Reprocess.CHANGED)
 
     def commit(
         self, ref: str, message: str = "", *, if_head: str | None = None, key: str | None = None

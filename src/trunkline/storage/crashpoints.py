@@ -28,6 +28,16 @@ CRASHPOINTS: dict[str, str] = {
     "erase.after_record": "An erasure is on the record; every byte is still there.",
     "erase.half_done": "Some of the bytes to erase are gone; the record does not say so yet.",
     "finish.after_staging": "The changes of an open commit are gathered; it is not finished.",
+    "propagate.in_transaction": "All open commits and jobs of a set are written, not committed.",
+    "job.claimed": "A worker has the job; nothing is done.",
+    "job.spark_started": "Spark is up; no datum has run.",
+    "job.half_done": "Some results of a set's datums are durable; the set is not done.",
+    "job.all_done": "All results are durable; the output is not put together.",
+    "job.before_commit": "Output, index and results are durable; no catalog names them.",
+    "job.in_commit": "The job's commit is written in an open transaction.",
+    "job.committed": "The job is over and its commit visible; the worker has not gone on.",
+    "schedule.slot_computed": "A slot is known to be due; nothing is written.",
+    "schedule.slot_inserted": "A slot is claimed and its tick made, in an open transaction.",
 }
 
 _hits = dict.fromkeys(CRASHPOINTS, 0)

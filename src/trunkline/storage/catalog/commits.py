@@ -126,6 +126,23 @@ def finish(session: Session, repo: int, commit: Commit) -> None:
         raise RuntimeError(f"commit {commit.id} was already finished")
 
 
+def move_below(session: Session, repo: int, commit_id: str, parent: str | None) -> None:
+    """Hang an open commit below another parent: the head may have moved since it was started."""
+    depth, generation, jump = _place(session, repo, parent, ())
+    session.execute(
+        """UPDATE commits SET parent = :parent, depth = :depth, generation = :generation,
+               jump = :jump WHERE repo = :repo AND id = :id AND finished IS NULL""",
+        {
+            "repo": repo,
+            "id": commit_id,
+            "parent": parent,
+            "depth": depth,
+            "generation": generation,
+            "jump": jump,
+        },
+    )
+
+
 def ancestor(session: Session, repo: int, commit_id: str, steps: int) -> str | None:
     """The commit `steps` first parents back, or None past the root."""
     row = session.one(
@@ -214,10 +231,12 @@ def links(session: Session, repo: int) -> dict[str, Link]:
     return {row["id"]: _link(row) for row in rows}
 
 
-def children(session: Session, repo: int, commit_id: str) -> list[str]:
+def children(session: Session, repo: int, commit_id: str, *, good: bool = False) -> list[str]:
+    """The commits that build on one; with `good` without those that ended in error."""
+    more = "AND error IS NULL" if good else ""
     rows = session.all(
-        """SELECT id FROM commits WHERE repo = :repo
-           AND (parent = :id OR merged LIKE :pattern) ORDER BY id""",
+        f"""SELECT id FROM commits WHERE repo = :repo
+            AND (parent = :id OR merged LIKE :pattern) {more} ORDER BY id""",
         {"repo": repo, "id": commit_id, "pattern": f"%{commit_id}%"},
     )
     return [row["id"] for row in rows]
@@ -255,6 +274,13 @@ def remove(session: Session, repo: int, commit_ids: Sequence[str]) -> None:
             one,
         )
         session.execute("DELETE FROM staged WHERE repo = :repo AND id = :id", one)
+        # A job without a commit to fill has nothing left to do.
+        session.execute(
+            """UPDATE jobs SET state = 'killed', reason = 'its commit was removed',
+                   finished = :now, expires = 0
+               WHERE repo = :repo AND id = :id AND finished IS NULL""",
+            {**one, "now": session.now()},
+        )
         session.execute("DELETE FROM commits WHERE repo = :repo AND id = :id", one)
 
 
@@ -263,6 +289,12 @@ def mark_unreferenced(session: Session, repo: int, commit_id: str, at: int | Non
         "UPDATE commits SET unreferenced = :at WHERE repo = :repo AND id = :id",
         {"repo": repo, "id": commit_id, "at": at},
     )
+
+
+def with_error(session: Session) -> list[tuple[int, str]]:
+    """Commits of jobs that failed: (repo, id)."""
+    rows = session.all("SELECT repo, id FROM commits WHERE error IS NOT NULL")
+    return [(row["repo"], row["id"]) for row in rows]
 
 
 def mark_forgotten(session: Session, repo: int, commit_id: str, at: int) -> None:
@@ -288,7 +320,7 @@ def add_provenance(
 ) -> None:
     session.execute(
         """INSERT INTO provenance (repo, id, source_repo, source_id)
-           VALUES (:repo, :id, :source, :source_id)""",
+           VALUES (:repo, :id, :source, :source_id) ON CONFLICT DO NOTHING""",
         {"repo": repo, "id": commit_id, "source": source, "source_id": source_id},
     )
 

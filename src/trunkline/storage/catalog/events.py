@@ -31,3 +31,9 @@ def since(session: Session, position: int, limit: int = 1000) -> list[Row]:
             {"position": position, "limit": limit},
         )
     )
+
+
+def last(session: Session) -> int:
+    """The position of the newest event; 0 if there is none."""
+    row = session.one("SELECT max(position) AS position FROM events")
+    return int(row["position"] or 0) if row else 0

@@ -53,6 +53,11 @@ def key_of(session: Session, name: RepoName) -> int | None:
     return int(row["key"]) if row else None
 
 
+def name_of(session: Session, key: int) -> RepoName | None:
+    row = session.one("SELECT project, name FROM repos WHERE key = :key", {"key": key})
+    return RepoName(row["project"], row["name"]) if row else None
+
+
 def all_repos(session: Session, project: str | None = None) -> list[Repo]:
     where = "WHERE r.project = :project" if project is not None else ""
     rows = session.all(
@@ -85,6 +90,10 @@ def add(session: Session, name: RepoName, kind: RepoKind, description: str) -> i
     return int(row["key"])
 
 
+def set_kind(session: Session, key: int, kind: RepoKind) -> None:
+    session.execute("UPDATE repos SET kind = :kind WHERE key = :key", {"key": key, "kind": kind})
+
+
 def readers(session: Session, key: int) -> list[RepoName]:
     """Other repos that hold commits computed from this one's."""
     rows = session.all(
@@ -99,7 +108,7 @@ def remove(session: Session, key: int) -> None:
     """Forget the repo and all its history. The bytes are left to gc."""
     own = {"key": key}
     session.execute("DELETE FROM provenance WHERE repo = :key OR source_repo = :key", own)
-    for table in ("staged", "tags", "branches", "reflog", "leases", "commits"):
+    for table in ("staged", "tags", "triggers", "branches", "reflog", "leases", "jobs", "commits"):
         session.execute(f"DELETE FROM {table} WHERE repo = :key", own)
     session.execute("DELETE FROM repos WHERE key = :key", own)
 

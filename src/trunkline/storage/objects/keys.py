@@ -12,6 +12,7 @@ from trunkline.model.ids import id_millis
 DATA = "data/"
 PACKS = "packs/"
 MANIFESTS = "manifests/"
+JOBS = "jobs/"
 TEMPORARY = "tmp/"
 
 _PART = r"[A-Za-z0-9_][A-Za-z0-9_.=-]*"

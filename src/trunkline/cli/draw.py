@@ -1,0 +1,68 @@
+"""`trunkline draw`: the graph of repos and pipelines, in the terminal."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trunkline.cli import dagtext, session
+from trunkline.cli.arguments import App
+from trunkline.cli.dagtext import Box
+from trunkline.cli.jobviews import state_sign, state_style
+
+if TYPE_CHECKING:
+    from trunkline.cli.output import Style
+    from trunkline.model.lineage import Graph, GraphNode
+
+app = App()
+
+CLOCK = "◷"
+WIDTH_OF_A_PIPE = 100
+
+
+@app.command()
+def draw(
+    ctx: typer.Context,
+    dot: Annotated[bool, typer.Option("--dot", help="As Graphviz reads it.")] = False,
+) -> None:
+    """Draw which pipelines read which repos, and how they are."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        graph = lake.graph()
+    if dot:
+        run.output.item({"dot": graph.to_dot()}, lambda _: graph.to_dot().splitlines())
+    else:
+        columns = shutil.get_terminal_size((WIDTH_OF_A_PIPE, 24)).columns
+        run.output.item(graph, lambda found: drawing(found, columns, run.output.style))
+
+
+def drawing(graph: Graph, columns: int, style: Style) -> Iterator[str]:
+    """The picture, or a list where it would not fit; then what the signs in it mean."""
+    if not graph.nodes:
+        yield "No repos yet."
+        return
+    boxes = [_box(node) for node in graph.nodes]
+    known = {box.name for box in boxes}
+    edges = [(a, b) for a, b, *_ in graph.edges if {a, b} <= known]
+    lines = dagtext.fitting(boxes, edges, columns) or dagtext.listing(boxes, edges)
+    for line in lines:
+        yield "".join(style(p.style, p.text) if p.style else p.text for p in line).rstrip()
+    if meaning := legend(graph, style):
+        yield ""
+        yield meaning
+
+
+def _box(node: GraphNode) -> Box:
+    is_pipeline = node.kind == "pipeline"
+    sign = CLOCK if node.kind == "cron" else state_sign(node.state) if is_pipeline else ""
+    style = state_style(node.state) if is_pipeline else ""
+    return Box(node.name, f"{sign} {node.name}".strip(), style, round=not is_pipeline)
+
+
+def legend(graph: Graph, style: Style) -> str:
+    states = dict.fromkeys(n.state for n in graph.nodes if n.kind == "pipeline" and n.state)
+    said = [style(state_style(s), f"{state_sign(s)} {s}".strip()) for s in states]
+    return "  ".join(said)

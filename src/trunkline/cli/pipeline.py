@@ -1,0 +1,238 @@
+"""`trunkline pipeline`: what is computed from what."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trunkline.cli import complete, jobviews, planviews, session, yamltext
+from trunkline.cli.arguments import (
+    App,
+    Arguments,
+    DryRun,
+    Files,
+    NoReprocess,
+    PipelineName,
+    Reprocess,
+)
+from trunkline.cli.text import count
+from trunkline.cli.views import short
+from trunkline.errors import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from trunkline.cli.session import Session
+
+app = App(name="pipeline", help="Pipelines: what is computed from what.")
+
+LATEST_JOBS = 5
+
+
+@app.command()
+def apply(
+    ctx: typer.Context,
+    files: Files,
+    reprocess: Reprocess = False,
+    no_reprocess: NoReprocess = False,
+    args: Arguments = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Make pipelines, or new versions of them: all or none."""
+    run = session.of(ctx)
+    how: dict[str, Any] = {
+        "reprocess": reprocess,
+        "no_reprocess": no_reprocess,
+        "args": arguments(args),
+    }
+    with run.open() as lake:
+        if dry_run:
+            plan = lake.plan(*files, **how)
+            note_ignored(run, plan.ignored)
+            run.output.item(plan, lambda p: planviews.plan_lines(p, run.output.style))
+            return
+        report = lake.apply(*files, **how)
+    note_ignored(run, report.ignored)
+    lines = [jobviews.applied(one) for one in report.applied]
+    if any(one.job for one in report.applied):
+        lines.append("trunkline run runs what waits.")
+    run.output.done(report, "\n".join(lines))
+
+
+def arguments(given: list[str] | None) -> dict[str, str]:
+    """`--arg name=value`, as jsonnet gets them."""
+    found = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise Usage(f"--arg: {text!r} is not of the form name=value.")
+        found[name] = value
+    return found
+
+
+def note_ignored(run: Session, ignored: Iterable[str]) -> None:
+    """Fields without a meaning here, once, on stderr. JSON has them in the answer."""
+    if not (run.settings.flag("json") or run.settings.flag("quiet")) and (names := list(ignored)):
+        sys.stderr.write(f"note: ignored, since it means nothing here: {', '.join(names)}\n")
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    everywhere: Annotated[bool, typer.Option("--all", "-a", help="Of every project.")] = False,
+) -> None:
+    """List pipelines with their state and how their last job ended."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        found = lake.pipelines(all_projects=everywhere)
+    empty = "No pipelines yet: trunkline pipeline apply FILE."
+    run.output.table(found, jobviews.PIPELINES, empty=empty)
+
+
+@app.command()
+def inspect(
+    ctx: typer.Context,
+    name: PipelineName,
+    version: Annotated[
+        int | None, typer.Option("--version", metavar="N", help="An older version.")
+    ] = None,
+    spec: Annotated[bool, typer.Option("--spec", help="Only the spec, to apply again.")] = False,
+) -> None:
+    """Show one pipeline with its latest jobs and its spec."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        found = lake.pipeline(name, version)
+        jobs = [] if spec or version else lake.jobs(pipeline=name, limit=LATEST_JOBS)
+    if spec:
+        run.output.item(found.spec, yamltext.lines)
+        return
+    run.output.item(found, lambda p: jobviews.pipeline_page(p, jobs, run.output.style))
+
+
+@app.command()
+def versions(ctx: typer.Context, name: PipelineName) -> None:
+    """List a pipeline's versions, newest first.
+
+    What changed in the code: trunkline diff NAME.code@v1 NAME.code@v2.
+    """
+    run = session.of(ctx)
+    with run.open() as lake:
+        found = lake.pipeline_versions(name)
+    run.output.table(found, jobviews.VERSIONS)
+
+
+@app.command()
+def restore(
+    ctx: typer.Context,
+    name: PipelineName,
+    version: Annotated[int, typer.Argument(metavar="VERSION", help="Which one.", min=1)],
+) -> None:
+    """Make an earlier version the newest one, with its code. Its results are used again."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        done = lake.restore_pipeline(name, version)
+    run.output.done(done, jobviews.applied(done))
+
+
+@app.command()
+def delete(
+    ctx: typer.Context,
+    name: PipelineName,
+    force: Annotated[bool, typer.Option("--force", help="Even if others read it.")] = False,
+    keep_repo: Annotated[
+        bool, typer.Option("--keep-repo", help="Leave its data, as a plain repo.")
+    ] = False,
+) -> None:
+    """Delete a pipeline and its output."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        lake.delete_pipeline(name, force=force, keep_repo=keep_repo)
+    kept = f"; its data stays in the repo {name}" if keep_repo else ""
+    run.output.done({"deleted": name}, f"Deleted pipeline {name}{kept}.")
+
+
+@app.command()
+def pause(ctx: typer.Context, name: PipelineName) -> None:
+    """Start no jobs until it is resumed; those that run are stopped."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        lake.pause_pipeline(name)
+    run.output.done({"paused": name}, f"Paused {name}.")
+
+
+@app.command()
+def resume(ctx: typer.Context, name: PipelineName) -> None:
+    """Go on; all that came meanwhile makes one job."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        job = lake.resume_pipeline(name)
+    said = f"job {name}@{short(job)} is waiting" if job else "nothing came meanwhile"
+    run.output.done({"resumed": name, "job": job}, f"Resumed {name}: {said}.")
+
+
+@app.command()
+def run(ctx: typer.Context, name: PipelineName) -> None:
+    """Make a job at the present heads, whatever changed."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        job = lake.run_pipeline(name)
+    run.output.done(
+        {"pipeline": name, "job": job},
+        f"Job {name}@{short(job)} is waiting. trunkline run runs what waits.",
+    )
+
+
+@app.command()
+def backfill(
+    ctx: typer.Context,
+    name: PipelineName,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="REF",
+            help="The first commit; else the oldest.",
+            autocompletion=complete.revisions,
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="REF",
+            help="The last commit; else the newest.",
+            autocompletion=complete.revisions,
+        ),
+    ] = None,
+    branch: Annotated[
+        str, typer.Option("--branch", metavar="NAME", help="Where the output goes; else its own.")
+    ] = "",
+) -> None:
+    """Make jobs for past commits, their output on a branch apart."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        made = lake.backfill(name, from_=from_, to=to, branch=branch)
+    run.output.done(
+        made,
+        f"Backfill {short(made.id)}: {count(made.total, 'job')} for {made.span}, "
+        f"to {name}@{made.branch}.",
+    )
+
+
+@app.command()
+def schema(
+    ctx: typer.Context,
+    path: Annotated[bool, typer.Option("--path", help="Only where the file is.")] = False,
+) -> None:
+    """Print the JSON Schema of specs, for editors."""
+    from trunkline.pipeline.spec.places import SCHEMA_FILE
+
+    run = session.of(ctx)
+    if path:
+        run.output.item({"path": str(SCHEMA_FILE)}, lambda found: [found["path"]])
+        return
+    text = SCHEMA_FILE.read_text(encoding="utf-8")
+    run.output.item(json.loads(text), lambda _: text.splitlines())

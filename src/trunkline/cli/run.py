@@ -1,0 +1,133 @@
+"""Doing the work: run, worker, tick."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trunkline.cli import live, session
+from trunkline.cli.arguments import App, PipelineName
+from trunkline.cli.jobviews import took
+from trunkline.cli.text import count
+from trunkline.errors import Usage
+
+if TYPE_CHECKING:
+    from trunkline.cli.session import Session
+    from trunkline.sdk.running import RunReport
+
+app = App()
+
+INTERRUPTED = 130
+
+AtOnce = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", help="Jobs at once; else worker.jobs."),
+]
+
+
+@app.command()
+def run(
+    ctx: typer.Context,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Go on as commits come, until Ctrl-C.")
+    ] = False,
+    jobs: AtOnce = None,
+) -> None:
+    """Run all jobs that wait, here, and exit. Exit code 1 if one failed."""
+    current = session.of(ctx)
+    _work(current, watch=watch, clock=False, jobs=jobs)
+
+
+@app.command()
+def worker(
+    ctx: typer.Context,
+    jobs: AtOnce = None,
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="What jobs say who ran them.")
+    ] = "",
+) -> None:
+    """Run jobs as they come, with a line for each, until stopped."""
+    _work(session.of(ctx), watch=True, clock=True, jobs=jobs, name=name)
+
+
+def _work(run: Session, *, watch: bool, clock: bool, jobs: int | None, name: str = "") -> None:
+    if jobs is not None and jobs < 1:
+        raise Usage(f"--jobs: {jobs} at once are too few.")
+    stop = threading.Event()
+    with ExitStack() as stack:
+        lake = stack.enter_context(run.open())
+        signals = stack.enter_context(stopped_by_signals(stop))
+        view = _view(run, stack, watch, clock)
+        report = lake.run(watch=watch, listener=view, stop=stop, jobs=jobs, name=name)
+    if signal.SIGINT in signals:
+        raise typer.Exit(INTERRUPTED)
+    if not watch:
+        run.output.done(report, summary(report))
+    if report.failed and not watch:
+        raise typer.Exit(1)
+
+
+def _view(run: Session, stack: ExitStack, watch: bool, clock: bool) -> live.View | None:
+    """Who watches decides what is shown: a person, a log, a program, or nobody."""
+    if run.settings.flag("json"):
+        return live.Events(lambda item: run.output.follow([item], list)) if watch else None
+    if run.settings.flag("quiet"):
+        return None
+    if not clock and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+        return live.on_terminal(stack, sys.stdout, run.output.style, live.IDLE if watch else "")
+    return live.Lines(_write, run.output.style, clock)
+
+
+def _write(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def summary(report: RunReport) -> str:
+    """`3 jobs in 4.2s, 1 failed.`"""
+    if not report.jobs:
+        return "Nothing to run."
+    failed = f", {report.failed:,} failed" if report.failed else ""
+    return f"{count(len(report.jobs), 'job')} in {took(report.seconds)}{failed}."
+
+
+@contextmanager
+def stopped_by_signals(stop: threading.Event) -> Iterator[list[int]]:
+    """Ctrl-C or a polite kill lets go of what runs; a second Ctrl-C does not wait for that."""
+    came: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+        stop.set()
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@app.command()
+def tick(
+    ctx: typer.Context,
+    pipeline: PipelineName,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="INPUT", help="Only this cron input.")
+    ] = None,
+) -> None:
+    """Tick a pipeline's schedule or cron inputs now, by hand."""
+    current = session.of(ctx)
+    with current.open() as lake:
+        made = lake.tick(pipeline, name)
+    said = "\n".join(f"Ticked {commit.repo}: commit {commit.short_id}." for commit in made)
+    current.output.done(made, said)

@@ -1,0 +1,29 @@
+"""The process that Spark forks its Python workers from.
+
+Spark puts its own zip of pyspark first on the path, which every new daemon then compiles. Where
+that zip belongs to the installed pyspark, the installed one serves: it is compiled already.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.machinery import PathFinder
+
+
+def installed_first(path: list[str]) -> list[str]:
+    """The same path without Spark's zips, if what they hold is installed beside them."""
+    zips = [place for place in path if place.endswith(("/pyspark.zip", "-src.zip"))]
+    rest = [place for place in path if place not in zips]
+    found, helper = PathFinder.find_spec("pyspark", rest), PathFinder.find_spec("py4j", rest)
+    if found is None or helper is None or found.origin is None:
+        return path
+    own = os.path.join(os.path.realpath(os.path.dirname(found.origin)), "python", "lib")
+    return rest if all(os.path.realpath(place).startswith(own) for place in zips) else path
+
+
+if __name__ == "__main__":
+    sys.path[:] = installed_first(sys.path)
+    from pyspark.daemon import manager
+
+    manager()

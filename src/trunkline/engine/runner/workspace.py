@@ -1,0 +1,121 @@
+"""The folder of this worker process, and the guardian that removes it when the process dies."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from contextlib import suppress
+
+from trunkline.engine.runner.failure import disk_error
+from trunkline.engine.runner.spares import Spares
+
+# It waits for the end of a pipe that nobody writes to: that is the end of this process, however
+# it came. Then everything that was started goes: the group of the last command, and whoever
+# still has its environment (a daemon leaves the group, but keeps that).
+_GUARDIAN = r"""
+trap '' HUP INT TERM
+folder=$1
+(
+  read -r _ <&3
+  group=$(cat "$folder/group" 2>/dev/null)
+  for round in 1 2 3; do
+    [ -n "$group" ] && kill -9 -- "-$group" 2>/dev/null
+    for place in $(grep -lzxF "HOME=$folder/datum" /proc/[0-9]*/environ 2>/dev/null); do
+      process=${place#/proc/}
+      kill -9 "${process%/environ}" 2>/dev/null
+    done
+    # Where a sandbox had its root. If anything were mounted there it would not be ours to delete.
+    [ ! -e "$folder/root" ] || rmdir "$folder/root" || exit 1
+    rm -rf "$folder" 2>/dev/null
+    [ -e "$folder" ] || exit 0
+    chmod -R u+rwx "$folder" 2>/dev/null
+    sleep 0.2
+  done
+) >/dev/null 2>&1 </dev/null &
+"""
+
+_spaces: dict[tuple[int, str], Workspace] = {}
+
+
+class Workspace:
+    """A folder that lives exactly as long as this process does.
+
+    `datum` is the working folder that commands see; everything else is beside it.
+    """
+
+    def __init__(self, parent: str) -> None:
+        try:
+            if parent:
+                os.makedirs(parent, exist_ok=True)
+            made = tempfile.mkdtemp(prefix="trunkline-", dir=parent or None)
+            self.path = os.path.realpath(made)
+            self.datum = self.path + "/datum"
+            os.mkdir(self.datum)
+            self.spares = Spares(self.path + "/spare")
+            self._group = os.open(
+                self.path + "/group", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600
+            )
+        except OSError as error:
+            raise disk_error(error, parent or tempfile.gettempdir()) from None
+        self.guard = _start_guardian(self.path)
+
+    def started(self, group: int) -> None:
+        """Tell the guardian which process group to end."""
+        os.pwrite(self._group, b"%-10d\n" % group, 0)
+
+
+def workspace(parent: str) -> Workspace:
+    """The folder of this process below `parent` (empty: where the system keeps such things)."""
+    key = (os.getpid(), parent)
+    found = _spaces.get(key)
+    if found is None or not os.path.isdir(found.datum):
+        found = _spaces[key] = Workspace(parent)
+    return found
+
+
+def _start_guardian(folder: str) -> int:
+    """Start the guardian; the descriptor that must stay open in this process alone."""
+    watched, held = os.pipe()
+    try:
+        # Its parent ends at once, so that it is no child of ours, and it has a session of its
+        # own: Spark signals the group of its workers when it stops them.
+        pid = os.posix_spawn(
+            "/bin/sh",
+            ["sh", "-c", _GUARDIAN, "trunkline-guardian", folder],
+            {"PATH": os.environ.get("PATH", os.defpath)},
+            file_actions=[(os.POSIX_SPAWN_DUP2, watched, 3)],
+            setsid=True,
+        )
+        os.waitpid(pid, 0)
+    finally:
+        os.close(watched)
+    return held
+
+
+def remove_tree(path: str) -> None:
+    """Remove a folder and all below it, also where its permissions say no."""
+    try:
+        entries = list(os.scandir(path))
+    except PermissionError:
+        os.chmod(path, stat.S_IRWXU)
+        entries = list(os.scandir(path))
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            remove_tree(entry.path)
+        else:
+            _remove_file(entry.path, path)
+    try:
+        os.rmdir(path)
+    except PermissionError:
+        os.chmod(os.path.dirname(path), stat.S_IRWXU)
+        os.rmdir(path)
+
+
+def _remove_file(path: str, folder: str) -> None:
+    with suppress(FileNotFoundError):
+        try:
+            os.unlink(path)
+        except PermissionError:
+            os.chmod(folder, stat.S_IRWXU)
+            os.unlink(path)

@@ -1,0 +1,338 @@
+"""A Spark driver: started quickly and quietly, looked after, and stopped whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from importlib import util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trunkline.engine import archive, failures, launch
+from trunkline.engine.java import find_java
+from trunkline.engine.options import SparkOptions
+from trunkline.errors import Precondition, TrunklineError, Unavailable, Usage
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+REACH_TIMEOUT = 5.0
+CONTEXT_TIMEOUT = 120.0
+_QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_ADDRESS = r"(?:[^\s:/,]+|\[[^\]]+\]):\d+"
+_MASTER = (
+    r"local(\[(\*|[1-9]\d*)(, *\d+)?\])?|local-cluster\[.+\]|yarn|k8s://.+|"
+    rf"spark://{_ADDRESS}(,{_ADDRESS})*"
+)
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+
+
+class Session:
+    """A running Spark. `context` is None on Spark Connect, which has neither RDDs nor a JVM here.
+
+    `runs` are the groups that `submit` runs, with Spark's name for each.
+
+    A session that was there before us (a notebook's) is used, and left running by `stop`.
+    """
+
+    def __init__(
+        self,
+        options: SparkOptions,
+        context: SparkContext | None,
+        spark: SparkSession | None = None,
+        jvm: launch.Jvm | None = None,
+    ) -> None:
+        self.options = options
+        self.context = context
+        self.jvm = jvm
+        self.runs: dict[str, str] = {}
+        self._spark = spark
+        self._lock = threading.Lock()
+
+    @property
+    def is_connect(self) -> bool:
+        return self.context is None
+
+    @property
+    def spark(self) -> SparkSession:
+        """The SQL session: made when first asked for, since datum jobs need none."""
+        with self._lock:
+            if self._spark is None:
+                from pyspark.sql import SparkSession
+
+                assert self.context is not None
+                self._spark = SparkSession(self.context)
+        return self._spark
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at once, as far as Spark knows by now."""
+        if self.context is None:
+            return self._connect_cores
+        return int(self.context.defaultParallelism)
+
+    @cached_property
+    def _connect_cores(self) -> int:
+        return self.spark.range(10_000).selectExpr("spark_partition_id()").distinct().count()
+
+    @cached_property
+    def application_id(self) -> str:
+        if self.context is None:
+            return str(self.spark.conf.get("spark.app.id", ""))
+        return str(self.context.applicationId)
+
+    def alive(self) -> bool:
+        """Whether it can take a job: its JVM runs, and Spark has not given up."""
+        if self.jvm is not None and not self.jvm.alive():
+            return False
+        try:
+            if self.context is None:
+                return not self.spark.is_stopped  # type: ignore[attr-defined]
+            return not self.context._jsc.sc().isStopped()
+        except Exception:  # whatever it is, it does not answer
+            return False
+
+    def stop(self) -> None:
+        """End it and its JVM, also one that hangs or is gone already."""
+        if self.jvm is None:
+            if self.context is None:
+                with contextlib.suppress(Exception):
+                    self.spark.stop()
+            return
+        with _alarm(launch.STOP_TIMEOUT, self.jvm.kill), contextlib.suppress(Exception):
+            if self.jvm.alive():
+                self.context._jsc.stop()  # type: ignore[union-attr]
+        _forget_context()
+        self.jvm.stop()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def start(options: SparkOptions) -> Session:
+    """A session as asked for. One clear line if it cannot be had, within a bounded time."""
+    spark_home()
+    if options.remote:
+        return _start_connect(options)
+    if running := _adopt(options):
+        return running
+    _reach_one(_masters(options.master))
+    java, extra = find_java(), ""
+    wanted = archive.archive_path(options.cache, java, spark_home())
+    ready = options.archive and archive.is_ready(wanted)
+    if ready:
+        extra = archive.use_option(wanted)
+    session = _start_jvm(options, extra)
+    if options.archive and not ready:
+        archive.make_in_background(options.cache)
+    return session
+
+
+def is_running() -> bool:
+    """Whether this process has a Spark already: `start` would use that one."""
+    if "pyspark" not in sys.modules:
+        return False
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context is not None
+
+
+def spark_home() -> Path:
+    """The folder of Spark itself: SPARK_HOME, else the installed pyspark."""
+    found = util.find_spec("pyspark")
+    if found is None or not found.submodule_search_locations:
+        raise Precondition("pyspark is not installed.", hint="pip install 'pyspark>=4.3,<4.4'.")
+    home = Path(os.environ.get("SPARK_HOME") or found.submodule_search_locations[0])
+    if not (home / "bin" / "spark-submit").is_file() or not (home / "jars").is_dir():
+        raise Precondition(f"There is no Spark in {home}.", hint="Unset SPARK_HOME, or mend it.")
+    return home
+
+
+def rehearse(cache: Path, java_option: str, patience: float) -> None:
+    """Start Spark with that option of Java's, use what jobs use, and wait for the JVM to end."""
+    options = SparkOptions(master="local[1]", memory=1 << 30, cache=cache, archive=False)
+    session = _start_jvm(options, java_option)
+    try:
+        assert session.context is not None
+        session.context.parallelize([b"x"], 1).map(bytes.upper).collect()
+        session.spark.range(10).selectExpr("id % 3 AS k").groupBy("k").count().collect()
+        session.spark.stop()
+    finally:
+        _forget_context()
+        if session.jvm is not None:
+            session.jvm.stop(patience)
+
+
+def _start_jvm(options: SparkOptions, java_options: str) -> Session:
+    conf = options.spark_conf()
+    ours = f'{_QUICK} "-Dlog4j2.configurationFile={_LOG4J.as_uri()}" {java_options} '
+    conf["spark.driver.extraJavaOptions"] = ours + conf.get("spark.driver.extraJavaOptions", "")
+    environ = launch.driver_environment(os.environ)
+    if options.is_local:
+        environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # whatever the host's name resolves to
+    python = conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
+    environ["PYSPARK_PYTHON"] = python
+    try:
+        jvm = launch.launch(
+            find_java(), spark_home(), conf, logs=options.cache / "logs", environ=environ
+        )
+    except launch.JvmEnded as ended:
+        raise failures.explain(ended.said) from None
+    try:
+        return Session(options, _make_context(jvm, python), jvm=jvm)
+    except BaseException as error:
+        said, log = str(error) if jvm.alive() else f"{jvm.said()}\n{error}", jvm.log
+        _forget_context()
+        jvm.stop(0)
+        if isinstance(error, TrunklineError) or not isinstance(error, Exception):
+            raise
+        raise failures.explain(said, log) from None
+
+
+def _make_context(jvm: launch.Jvm, python: str) -> SparkContext:
+    from pyspark import SparkConf, SparkContext
+
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        jvm.kill()
+
+    with _alarm(CONTEXT_TIMEOUT, give_up), _own_interrupts():
+        try:
+            gateway = launch.connect(jvm)
+            context = SparkContext(conf=SparkConf(_jvm=gateway.jvm), gateway=gateway)
+        except Exception:
+            if late.is_set():
+                raise Unavailable(
+                    f"Spark was not ready within {CONTEXT_TIMEOUT:.0f} seconds.",
+                    hint=f"Check spark.master; the log is {jvm.log}.",
+                ) from None
+            raise
+    context.pythonExec = python
+    # It would print a traceback when the JVM is gone; `alive` and the job say that better.
+    context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+    return context
+
+
+@contextlib.contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep our handler of Ctrl-C: pyspark puts its own in its place."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, ours)
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float, action: Callable[[], Any]) -> Iterator[None]:
+    timer = threading.Timer(seconds, action)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _forget_context() -> None:
+    """Let the next session have a JVM of its own: pyspark keeps the first one's gateway forever."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    gateway, context = SparkContext._gateway, SparkContext._active_spark_context
+    if gateway is not None:
+        with contextlib.suppress(Exception):
+            gateway.shutdown()
+    if server := getattr(context, "_accumulatorServer", None):
+        # The context's own `stop` would wait for it, up to a second and for nothing.
+        threading.Thread(target=server.shutdown, daemon=True).start()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+
+
+def _adopt(options: SparkOptions) -> Session | None:
+    """The Spark that runs in this process already: of a notebook, or of spark-submit."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ and "pyspark" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return Session(options, SparkContext.getOrCreate())
+    context = SparkContext._active_spark_context
+    running = None if context is None else Session(options, context)
+    if running and not running.alive():
+        _forget_context()
+        return None
+    return running
+
+
+def _start_connect(options: SparkOptions) -> Session:
+    host, _, port = options.remote.removeprefix("sc://").partition("/")[0].partition(":")
+    if not options.remote.startswith("sc://") or not host:
+        raise Usage(f'spark.remote: "{options.remote}" is not of the form sc://host:port.')
+    address = f"{host}:{port or 15002}"
+    _reach(address, "spark.remote")
+    try:
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
+    except ImportError as error:
+        raise Precondition(
+            f"Spark Connect needs more packages: {error}.".replace("\n", " "),
+            hint="pip install 'trunkline[connect]'.",
+        ) from None
+    builder = ConnectSession.builder.remote(options.remote)
+    for name, value in options.conf.items():
+        builder = builder.config(name, value)
+    try:
+        spark: Any = builder.create()
+        spark.version  # noqa: B018  asks the server
+    except Exception as error:
+        raise failures.explain(str(error)) from None
+    return Session(replace(options, archive=False), None, spark)
+
+
+def _masters(master: str) -> list[str]:
+    """The addresses in spark://a:7077,b:7077; a master of another kind has none that we know."""
+    if not re.fullmatch(_MASTER, master):
+        raise Usage(
+            f'spark.master: "{master}" is not a master that Spark knows.',
+            hint="Use local[*], local[4], spark://host:port, yarn or k8s://host:port.",
+        )
+    return master.removeprefix("spark://").split(",") if master.startswith("spark://") else []
+
+
+def _reach_one(masters: list[str]) -> None:
+    """With several masters, one leads and the others may be away."""
+    for address in masters[:-1]:
+        with contextlib.suppress(Unavailable):
+            _reach(address, "spark.master")
+            return
+    if masters:
+        _reach(masters[-1], "spark.master")
+
+
+def _reach(address: str, setting: str) -> None:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACH_TIMEOUT).close()
+    except (OSError, ValueError):
+        raise Unavailable(
+            f"{setting}: nothing answers at {address}.",
+            hint="Check the address, and that Spark runs there.",
+        ) from None

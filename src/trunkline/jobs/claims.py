@@ -1,0 +1,104 @@
+"""Claims: which worker has which job, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from trunkline.lake.core import Core
+from trunkline.lake.propagation import end_job
+from trunkline.model.ids import new_id
+from trunkline.model.jobs import Job, JobState
+from trunkline.storage.catalog import Session, jobs, leases
+from trunkline.storage.crashpoints import crashpoint
+
+LEASE_SECONDS = 30.0
+RENEW_SECONDS = 5.0
+_MICROS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A job in one worker's hands. `txn` names the objects that this attempt writes."""
+
+    repo: int
+    job: Job
+    txn: str
+
+    @property
+    def parts(self) -> str:
+        """Where the results of the job's datums are gathered, by all its attempts."""
+        return parts_prefix(self.repo, self.job.id)
+
+
+def parts_prefix(repo: int, job_id: str) -> str:
+    return f"jobs/{job_id}-{repo}/"
+
+
+def claim_next(core: Core, holder: str, seconds: float = LEASE_SECONDS) -> Claim | None:
+    """The next job that can run, now ours."""
+    with core.database.read() as session:
+        if not jobs.count_unfinished(session):
+            return None
+    # A claim that a power cut forgets is a job that is still waiting.
+    with core.database.write(durable=False) as session:
+        _settle_cancelled(session)
+        found = jobs.claim(session, holder, int(seconds * _MICROS))
+        if found is None:
+            return None
+        txn = new_id()
+        leases.take(session, txn, "writer", holder)
+    crashpoint("job.claimed")
+    return Claim(*found, txn)
+
+
+def _settle_cancelled(session: Session) -> None:
+    for repo, job_id, reason in jobs.abandoned(session):
+        end_job(session, repo, job_id, JobState.KILLED, reason)
+
+
+def renew(core: Core, claims: Iterable[Claim], seconds: float = LEASE_SECONDS) -> dict[str, str]:
+    """Go on holding the claims; those that are lost, with the reason, by their `txn`."""
+    lost = {}
+    with core.database.write(durable=False) as session:
+        for claim in claims:
+            job = claim.job
+            kept = jobs.renew(session, claim.repo, job.id, job.fence, int(seconds * _MICROS))
+            if kept is None:
+                now = jobs.find(session, claim.repo, job.id)
+                over = now is not None and now.state.is_over
+                lost[claim.txn] = now.reason if over and now else "another worker took it over"
+            elif not leases.renew(session, claim.txn):
+                # gc may have taken what this attempt wrote.
+                lost[claim.txn] = "its lease ran out"
+    return lost
+
+
+def give_up(core: Core, claim: Claim) -> None:
+    """Forget what this attempt wrote: gc may take what no result names."""
+    with core.database.write(durable=False) as session:
+        leases.release(session, claim.txn)
+
+
+def hand_back(core: Core, claim: Claim, reason: str, wait_seconds: float) -> None:
+    """Let somebody try again later."""
+    with core.database.write() as session:
+        if jobs.holds(session, claim.repo, claim.job.id, claim.job.fence):
+            moment = session.now() + int(wait_seconds * _MICROS)
+            jobs.wait(session, claim.repo, claim.job.id, reason, moment)
+        leases.release(session, claim.txn)
+
+
+def still_ours(core: Core, claims: Iterable[Claim]) -> dict[str, str]:
+    """As `renew`, without renewing: cheap enough to be asked often."""
+    lost = {}
+    with core.database.read() as session:
+        for claim in claims:
+            now = jobs.find(session, claim.repo, claim.job.id)
+            if now is None:
+                lost[claim.txn] = "it was removed"
+            elif now.state.is_over:
+                lost[claim.txn] = now.reason
+            elif now.fence != claim.job.fence:
+                lost[claim.txn] = "another worker took it over"
+    return lost

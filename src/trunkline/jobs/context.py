@@ -1,0 +1,184 @@
+"""What a job works on: its version, the trees it reads, and what it builds on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trunkline.lake.core import Core, repo_key
+from trunkline.lake.manifests import EMPTY, Tree
+from trunkline.lake.pipelines import SPEC_FILE
+from trunkline.model.commits import Commit, RepoName
+from trunkline.model.entries import line_path
+from trunkline.model.inputs import Leaf, leaves
+from trunkline.model.jobs import Job, JobInput, JobState
+from trunkline.model.pipelines import PipelineSpec, PipelineVersion
+from trunkline.pipeline.spec.codec import from_json
+from trunkline.storage.catalog import Session, commits, jobs, pipelines, refs, repos
+from trunkline.storage.catalog.pipelines import VersionRow
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The last good output, and the job that made it: its index tells which datum wrote what."""
+
+    commit: Commit | None
+    job: Job | None
+    index: Tree
+
+    @property
+    def id(self) -> str | None:
+        return self.commit.id if self.commit else None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """All that planning needs; nothing here changes while the job runs."""
+
+    repo: int
+    version: PipelineVersion
+    branch: str
+    leaves: tuple[Leaf, ...]
+    inputs: tuple[JobInput, ...]
+    trees: tuple[Tree, ...]
+    base: Base
+    results: Tree
+    results_at: str | None
+    last: Job | None
+    last_index: Tree
+    borrowed: tuple[str, ...] = ()
+    """Killed jobs whose finished datums may be taken over."""
+
+    @property
+    def spec(self) -> PipelineSpec:
+        return self.version.spec
+
+
+def load(core: Core, repo: int, job: Job) -> Context:
+    """The context of a job that is about to run."""
+    with core.database.read() as session:
+        row = pipelines.version(session, repo, job.version)
+        if row is None:
+            raise RuntimeError(f"version {job.version} of {job.pipeline} is gone")
+        version = declared(job.pipeline, row)
+        inputs = tuple(_in_force(session, one) for one in job.inputs)
+        found = [_commit(session, one) for one in inputs]
+    trees = tuple(core.tree(commit) for commit in found)
+    return _context(core, repo, version, job.branch, inputs, trees, job.id)
+
+
+def at_heads(core: Core, version: PipelineVersion, branch: str) -> Context:
+    """The context that a job would have if it started now; the pipeline need not exist."""
+    inputs, found = [], []
+    with core.database.read() as session:
+        own = repos.key_of(session, version.name)
+        for leaf in leaves(version.spec.input):
+            source = repos.key_of(session, leaf.repo)
+            at = refs.branch(session, source, leaf.branch) if source is not None else None
+            if source is not None and at is None and leaf.trigger:
+                at = refs.branch(session, source, leaf.trigger.branch)
+            one = JobInput(leaf.name, leaf.repo, leaf.branch, at.head if at else None)
+            inputs.append(one)
+            found.append(_commit(session, one) if source is not None else None)
+    trees = tuple(core.tree(commit) for commit in found)
+    return _context(core, own or -1, version, branch, tuple(inputs), trees, None)
+
+
+def _context(
+    core: Core,
+    repo: int,
+    version: PipelineVersion,
+    branch: str,
+    inputs: tuple[JobInput, ...],
+    trees: tuple[Tree, ...],
+    job_id: str | None,
+) -> Context:
+    with core.database.read() as session:
+        pipeline = pipelines.find(session, repo)
+        at = refs.branch(session, repo, branch)
+        head = commits.find(session, repo, at.head) if at and at.head else None
+        made = jobs.find(session, repo, head.id) if head else None
+        others = [job for job in jobs.listed(session, repo=repo, limit=8) if job.id != job_id]
+    last = _last_over(others, branch)
+    borrowed = () if version.spec.every_job else _stopped(others, version)
+    results = EMPTY
+    if pipeline is not None and pipeline.results:
+        results = core.manifests.read(pipeline.results, pipeline.results_hash)
+    base = Base(head, made, index_of(core, made))
+    return Context(
+        repo,
+        version,
+        branch,
+        tuple(leaves(version.spec.input)),
+        inputs,
+        trees,
+        base,
+        results,
+        pipeline.results if pipeline is not None else None,
+        last,
+        base.index if last and made and last.id == made.id else index_of(core, last),
+        borrowed,
+    )
+
+
+def index_of(core: Core, job: Job | None) -> Tree:
+    if job is None or job.index is None:
+        return EMPTY
+    return core.manifests.read(job.index, job.index_hash)
+
+
+def _last_over(others: Sequence[Job], branch: str) -> Job | None:
+    """The job before this one, whatever became of it."""
+    found = (job for job in others if job.branch == branch and job.index is not None)
+    return next(found, None)
+
+
+def _stopped(others: Sequence[Job], version: PipelineVersion) -> tuple[str, ...]:
+    """Jobs of the same code that left results, but no index of them."""
+    return tuple(
+        job.id
+        for job in others
+        if job.state in (JobState.KILLED, JobState.FAILURE)
+        and job.index is None
+        and job.digest == version.digest
+    )
+
+
+def declared(name: RepoName, row: VersionRow) -> PipelineVersion:
+    return PipelineVersion(
+        name,
+        row.version,
+        from_json(row.spec),
+        row.digest,
+        row.salt,
+        row.code,
+        row.created,
+        row.author,
+    )
+
+
+def code_lines(core: Core, session_repo: int, version: PipelineVersion) -> list[str]:
+    """The manifest lines of a version's code."""
+    with core.database.read() as session:
+        pipeline = pipelines.find(session, session_repo)
+        assert pipeline is not None
+        commit = commits.find(session, pipeline.code_repo, version.code)
+    tree = core.tree(commit)
+    return [line.decode() for line in tree.scan() if line_path(line) != SPEC_FILE]
+
+
+def _in_force(session: Session, one: JobInput) -> JobInput:
+    """The input as it is read: a commit that ended in error is passed by."""
+    if one.commit is None:
+        return one
+    repo = repo_key(session, one.repo)
+    found = commits.find(session, repo, one.commit)
+    while found is not None and found.error is not None:
+        found = commits.find(session, repo, found.parent) if found.parent else None
+    return JobInput(one.name, one.repo, one.branch, found.id if found else None)
+
+
+def _commit(session: Session, one: JobInput) -> Commit | None:
+    if one.commit is None:
+        return None
+    return commits.find(session, repo_key(session, one.repo), one.commit)

@@ -1,0 +1,148 @@
+"""How a job ends: in one transaction with its commit, and only for who still holds its claim."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trunkline.errors import LeaseLost
+from trunkline.jobs.claims import Claim
+from trunkline.jobs.context import Context
+from trunkline.lake.core import Core
+from trunkline.lake.drafts import StoredTree
+from trunkline.lake.propagation import Change, end_job, spread
+from trunkline.lake.triggering import follow
+from trunkline.model.commits import Commit
+from trunkline.model.jobs import Counts, JobState
+from trunkline.storage.catalog import Session, commits, events, jobs, leases, pipelines, refs
+from trunkline.storage.crashpoints import crashpoint
+
+Stored = tuple[str, str]
+"""Where a tree is kept, and its hash."""
+
+
+class BaseMoved(Exception):
+    """What the job builds on or takes over was changed meanwhile: work it out again."""
+
+
+def succeed(
+    core: Core,
+    claim: Claim,
+    context: Context,
+    built: StoredTree,
+    index: Stored | None,
+    results: Stored | None,
+    counts: Counts,
+    reason: str = "",
+) -> Commit:
+    """The output becomes visible, and the job is done."""
+    crashpoint("job.before_commit")
+    with core.database.write() as session:
+        _check(session, claim)
+        branch = refs.branch(session, claim.repo, context.branch)
+        if branch is None or branch.head != context.base.id:
+            raise BaseMoved
+        opened = commits.find(session, claim.repo, claim.job.id)
+        if opened is None or opened.finished is not None:
+            raise _lost(claim)
+        if opened.parent != branch.head:
+            commits.move_below(session, claim.repo, opened.id, branch.head)
+        done = replace(
+            opened,
+            parent=branch.head,
+            finished=session.now(),
+            root=built.root,
+            root_hash=built.root_hash,
+            files=built.tree.files,
+            size=built.tree.size,
+        )
+        commits.finish(session, claim.repo, done)
+        move = refs.Move(done.author, "job")
+        refs.swap_head(session, claim.repo, branch.name, branch.head, done.id, move)
+        _keep(session, claim, context, results)
+        jobs.end(
+            session,
+            claim.repo,
+            done.id,
+            JobState.SUCCESS,
+            reason,
+            counts=counts,
+            index=index,
+            inputs=context.inputs,
+        )
+        facts = {"id": done.id, "branch": branch.name}
+        events.emit(session, "commit", done.repo, facts)
+        events.emit(session, "job", done.repo, {"id": done.id, "state": str(JobState.SUCCESS)})
+        place = (claim.repo, branch.name)
+        moved = follow(session, {place: done.id}, frozenset({place}), done.author)
+        if moved:
+            spread(session, done.id, Change(f"{done.repo}@{branch.name} moved", "trigger", moved))
+        crashpoint("job.in_commit")
+    crashpoint("job.committed")
+    return done
+
+
+def fail(
+    core: Core,
+    claim: Claim,
+    context: Context | None,
+    state: JobState,
+    reason: str,
+    *,
+    index: Stored | None = None,
+    results: Stored | None = None,
+    counts: Counts | None = None,
+) -> None:
+    """No output; what was computed is kept, and all that waits for the job is told."""
+    with core.database.write() as session:
+        _check(session, claim)
+        facts: dict[str, object] = {"counts": counts, "index": index}
+        if context is not None:
+            _keep(session, claim, context, results)
+            facts["inputs"] = context.inputs
+        end_job(session, claim.repo, claim.job.id, state, reason, **facts)
+
+
+def try_again(
+    core: Core,
+    claim: Claim,
+    context: Context,
+    reason: str,
+    wait_seconds: float,
+    results: Stored | None,
+) -> None:
+    """The job waits for its next attempt; what was computed is kept."""
+    with core.database.write() as session:
+        _check(session, claim)
+        _keep(session, claim, context, results)
+        moment = session.now() + int(wait_seconds * 1_000_000)
+        jobs.wait(session, claim.repo, claim.job.id, reason, moment)
+        events.emit(session, "job", claim.job.pipeline, {"id": claim.job.id, "state": "waiting"})
+
+
+def _check(session: Session, claim: Claim) -> None:
+    job = claim.job
+    if not jobs.holds(session, claim.repo, job.id, job.fence):
+        raise _lost(claim)
+    if not leases.release(session, claim.txn):
+        raise _lost(claim)  # gc may have taken what this attempt wrote
+
+
+def _keep(session: Session, claim: Claim, context: Context, results: Stored | None) -> None:
+    """Add to the pipeline's results. What gc took from them meanwhile must not be used."""
+    pipeline = pipelines.find(session, claim.repo)
+    if pipeline is None or pipeline.results != context.results_at:
+        raise BaseMoved
+    for job_id in context.borrowed:
+        found = jobs.find(session, claim.repo, job_id)
+        if found is None or found.digest != context.version.digest:
+            raise BaseMoved
+    if results is not None:
+        pipelines.set_results(session, claim.repo, *results)
+
+
+def _lost(claim: Claim) -> LeaseLost:
+    return LeaseLost(
+        f"{claim.job.pipeline}@{claim.job.short_id} is no longer ours: it was cancelled, or "
+        "this worker was stopped for longer than its lease.",
+        hint="Nothing was changed.",
+    )

@@ -1,0 +1,457 @@
+"""One job, from the claim to the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from trunkline.engine.runner.task import DatumResult, SetReport, Work
+from trunkline.errors import CorruptObject, Failed, PathClash, Precondition, TrunklineError
+from trunkline.jobs import finishing
+from trunkline.jobs.assembly import Assembly, OutputClash, concatenated
+from trunkline.jobs.claims import Claim, parts_prefix
+from trunkline.jobs.context import Context, code_lines, load
+from trunkline.jobs.dispatch import in_sets, task_of
+from trunkline.jobs.finishing import BaseMoved, Stored
+from trunkline.jobs.ledger import Kept, Parts, Pointer, patch, result_line
+from trunkline.jobs.planning import Decision, Verdict, can_patch, code_change, decide
+from trunkline.lake.core import Core, repo_key
+from trunkline.lake.drafts import Planner, StoredTree
+from trunkline.lake.manifests import Tree
+from trunkline.model.jobs import Counts, JobState
+from trunkline.model.pipelines import Merge
+from trunkline.pipeline.datums import datum_id
+from trunkline.pipeline.plan import IndexLine, LineState
+from trunkline.storage.catalog import commits, jobs, pipelines
+from trunkline.storage.crashpoints import crashpoint
+from trunkline.storage.objects.intake import Intake
+from trunkline.storage.objects.keys import KeyMaker
+
+
+class Engine(Protocol):
+    """What runs sets of datums: Spark."""
+
+    def cores(self) -> int: ...
+
+    def run(
+        self, work: Work, sets: list[bytes], claim: Claim, parallelism: int | None
+    ) -> list[SetReport]:
+        """Run every set and wait for all. Raises TrunklineError; may be cancelled."""
+        ...
+
+    def application(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerOptions:
+    """What a worker gives its jobs: secrets by name, and where commands work."""
+
+    secrets: Callable[[str], str | None] = lambda name: None
+    work_folder: str = ""
+    log_limit: int = 1 << 20
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What the decisions came to."""
+
+    run: int = 0
+    reuse: int = 0
+    keep: int = 0
+    drop: int = 0
+    fresh: int = 0
+    patched: bool = False
+    totals: _Totals = field(default_factory=lambda: _Totals())
+    """What was computed, by this attempt and by earlier ones at the same job."""
+
+
+class JobRun:
+    """The work of one claim."""
+
+    def __init__(
+        self,
+        core: Core,
+        claim: Claim,
+        engine: Engine,
+        options: RunnerOptions,
+    ) -> None:
+        self.core = core
+        self.claim = claim
+        self.engine = engine
+        self.options = options
+        self.keys = KeyMaker(claim.txn)
+        self.parts = Parts(core)
+        self._index: list[bytes] = []
+        self._gone: list[bytes] = []
+        self._results: list[bytes] = []
+        self._tried = claim.job.attempt > 1
+
+    def run(self) -> JobState:
+        """Do it. The state that the job is in afterwards; WAITING if it will be tried again."""
+        context = load(self.core, self.claim.repo, self.claim.job)
+        while True:
+            try:
+                return self._attempt(context)
+            except BaseMoved:
+                self._tried = True
+                context = load(self.core, self.claim.repo, self.claim.job)
+
+    def _attempt(self, context: Context) -> JobState:
+        self._index, self._gone, self._results = [], [], []
+        assembly = Assembly(self._base_tree(context))
+        tally = _Tally()
+        decisions = self._decisions(context, tally, assembly)
+        reports = self._compute(context, decisions, tally)
+        crashpoint("job.all_done")
+        if reports:
+            self._note(state=JobState.FINISHING)
+        counts = self._counts(context, tally)
+        failures = self._take_in(context, assembly, reports, tally.totals)
+        counts = tally.totals.on(counts)
+        if len(failures) > context.spec.max_failed_datums:
+            return self._end(context, counts, _failure_text(failures, counts))
+        index, results = self._ledgers(context)
+        try:
+            built = self._build(context, assembly, index)
+        except OutputClash as error:
+            return self._end(context, counts, self._explain(context, error))
+        except PathClash as error:
+            return self._end(context, counts, error.message)
+        reason = _failure_text(failures, counts) if failures else ""
+        finishing.succeed(self.core, self.claim, context, built, index, results, counts, reason)
+        return JobState.SUCCESS
+
+    # -- deciding ------------------------------------------------------------------------
+
+    def _decisions(self, context: Context, tally: _Tally, assembly: Assembly) -> Iterator[Decision]:
+        """Those that must run; what is reused or dropped is dealt with on the way."""
+        before = self._trees_before(context) if can_patch(context) else None
+        tally.patched = before is not None
+        code = code_change(context, self._salt_before(context))
+        for one in decide(context, before, code, self._found(context)):
+            if one.verdict is Verdict.KEEP:
+                tally.keep += 1
+                continue
+            if one.before is not None:
+                self._drop_outputs(assembly, one.before)
+            if one.verdict is Verdict.DROP:
+                assert one.before is not None
+                tally.drop += 1
+                self._gone.append(IndexLine.decode(one.before).key)
+                continue
+            tally.fresh += one.before is None
+            if one.verdict is Verdict.REUSE:
+                assert one.kept is not None
+                result = self._reuse(context, assembly, one)
+                if one.kept.job == self.claim.job.id:
+                    tally.totals.add(result)
+                else:
+                    tally.reuse += 1
+                continue
+            tally.run += 1
+            yield one
+
+    def _trees_before(self, context: Context) -> tuple[Tree, ...] | None:
+        """The trees that the last good job read; None if they are no longer all there."""
+        job = context.base.job
+        assert job is not None
+        found = []
+        with self.core.database.read() as session:
+            for one in job.inputs:
+                commit = (
+                    commits.find(session, repo_key(session, one.repo), one.commit)
+                    if one.commit
+                    else None
+                )
+                if one.commit and (commit is None or commit.forgotten is not None):
+                    return None
+                found.append(commit)
+        return tuple(self.core.tree(commit) for commit in found)
+
+    def _salt_before(self, context: Context) -> str | None:
+        job = context.base.job
+        if job is None:
+            return None
+        with self.core.database.read() as session:
+            version = pipelines.version(session, context.repo, job.version)
+        return version.salt if version else None
+
+    def _found(self, context: Context) -> Mapping[bytes, tuple[bytes, Kept]]:
+        """Results of attempts that did not get to the end: this job's, and killed ones'."""
+        found: dict[bytes, tuple[bytes, Kept]] = {}
+        for job_id in (*([self.claim.job.id] if self._tried else ()), *context.borrowed):
+            for part in self.parts.listed(parts_prefix(context.repo, job_id)):
+                try:
+                    results = self.parts.read(part)
+                except CorruptObject:
+                    continue  # gc took it, or it is damaged: its datums run again
+                for number, result in enumerate(results):
+                    if result.state == "success":
+                        kept = Kept(job_id, Pointer(part, number))
+                        found.setdefault(result.key.encode(), (result.content.encode(), kept))
+        return found
+
+    def _reuse(self, context: Context, assembly: Assembly, decision: Decision) -> DatumResult:
+        assert decision.datum is not None
+        assert decision.kept is not None
+        key, content = decision.datum.key, decision.datum.content
+        kept = decision.kept
+        result = self.parts.at(kept.pointer)
+        if context.spec.merge is Merge.ERROR:
+            assembly.add(datum_id(decision.datum), result.outputs)
+        self._index.append(
+            IndexLine(
+                key, content, LineState.SUCCESS, kept.job, *kept.pointer, result.reason
+            ).encode()
+        )
+        self._results.append(
+            result_line(key, content, context.version.digest, kept.job, kept.pointer)
+        )
+        return result
+
+    def _drop_outputs(self, assembly: Assembly, before: bytes) -> None:
+        line = IndexLine.decode(before)
+        if line.state is LineState.SUCCESS:
+            assembly.drop(self.parts.at(Pointer(line.part, line.number)).outputs)
+
+    # -- running -------------------------------------------------------------------------
+
+    def _compute(
+        self, context: Context, decisions: Iterator[Decision], tally: _Tally
+    ) -> list[SetReport]:
+        """Run what must run, as one Spark job; none is started for nothing."""
+        tasks = (task_of(context, one) for one in decisions)
+        sets = [one.encode() for one in in_sets(context, tasks, self.engine.cores)]
+        if not sets:
+            return []
+        work = self._work(context)
+        self._note(counts=self._counts(context, tally))
+        return self.engine.run(work, sets, self.claim, context.spec.parallelism)
+
+    def _note(self, counts: Counts | None = None, state: JobState | None = None) -> None:
+        job, repo = self.claim.job, self.claim.repo
+        spark = self.engine.application() or None
+        with self.core.database.write(durable=False) as session:
+            jobs.note(
+                session,
+                repo,
+                job.id,
+                job.fence,
+                counts=counts,
+                state=state,
+                spark_application=spark,
+            )
+
+    def _work(self, context: Context) -> Work:
+        transform = context.spec.transform
+        address = self.core.objects.address
+        if address is None:
+            raise Precondition(
+                "Pipelines need a store that other processes can reach.",
+                hint="Use a folder or a bucket, not memory://.",
+            )
+        return Work(
+            store=address[0],
+            options=dict(address[1]),
+            txn=self.claim.txn,
+            job=self.claim.job.id,
+            repo_key=self.claim.repo,
+            pipeline=context.version.name.repo,
+            project=context.version.name.project,
+            output_commit=self.claim.job.id,
+            parts=self.claim.parts,
+            cmd=transform.cmd,
+            stdin=transform.stdin,
+            err_cmd=transform.err_cmd,
+            err_stdin=transform.err_stdin,
+            accept_return_code=transform.accept_return_code,
+            env=dict(transform.env),
+            secrets={name: self._secret(secret) for name, secret in transform.secrets},
+            python=transform.python,
+            working_dir=transform.working_dir,
+            sandbox=transform.sandbox,
+            memory=transform.memory,
+            code=tuple(code_lines(self.core, context.repo, context.version)),
+            code_hash=context.version.code,
+            datum_tries=context.spec.datum_tries,
+            datum_timeout=context.spec.datum_timeout,
+            folder=self.options.work_folder,
+            log_limit=self.options.log_limit,
+            pack_limit=self.core.options.pack_limit,
+            pack_size=self.core.options.pack_size,
+        )
+
+    def _secret(self, name: str) -> str:
+        value = self.options.secrets(name)
+        if value is None:
+            raise Precondition(
+                f"{self.claim.job.pipeline} needs the secret {name}, which is not set.",
+                hint=f"trunkline secret set {name}",
+            )
+        return value
+
+    # -- putting together ------------------------------------------------------------------
+
+    def _take_in(
+        self,
+        context: Context,
+        assembly: Assembly,
+        reports: list[SetReport],
+        totals: _Totals,
+    ) -> list[DatumResult]:
+        """Every datum's first result: its outputs, its line, and how it went."""
+        digest, job_id = context.version.digest, self.claim.job.id
+        seen: set[str] = set()
+        failures: list[DatumResult] = []
+        for part in dict.fromkeys(part for report in reports for part in report.parts):
+            for number, result in enumerate(self.parts.read(part)):
+                if result.key in seen:
+                    continue
+                seen.add(result.key)
+                key, content = result.key.encode(), result.content.encode()
+                pointer = Pointer(part, number)
+                state = LineState[_STATES[result.state]]
+                reason = result.reason
+                self._index.append(
+                    IndexLine(key, content, state, job_id, part, number, reason).encode()
+                )
+                totals.add(result)
+                if state is LineState.FAILED:
+                    failures.append(result)
+                elif state is LineState.SUCCESS:
+                    self._results.append(result_line(key, content, digest, job_id, pointer))
+                    if context.spec.merge is Merge.ERROR:
+                        assembly.add(result.id, result.outputs)
+        return failures
+
+    def _counts(self, context: Context, tally: _Tally) -> Counts:
+        """How it stands before the datums that must run have run."""
+        kept, done = tally.keep, tally.totals.states["success"]
+        if tally.patched and context.base.job is not None:
+            # Only what changed was looked at: all others are as the last good job left them.
+            changed = tally.run + tally.reuse + done - tally.fresh
+            kept = context.base.job.counts.total - tally.drop - changed
+        skipped = kept + tally.reuse
+        return tally.totals.on(Counts(skipped=skipped, total=skipped + done + tally.run))
+
+    def _ledgers(self, context: Context) -> tuple[Stored | None, Stored | None]:
+        """The job's index and the pipeline's results, with what is new in them."""
+        index = patch(self.core, context.base.index, self._index, self._gone, self.keys.manifest)
+        if index is None and context.base.job is not None and context.base.job.index:
+            base = context.base.job
+            index = (base.index or "", base.index_hash or "")
+        results = patch(self.core, context.results, self._results, (), self.keys.manifest)
+        return index, results
+
+    def _build(self, context: Context, assembly: Assembly, index: Stored | None) -> StoredTree:
+        intake = Intake(self.core.objects, self.keys.branch())
+        changes = assembly.changes
+        if context.spec.merge is Merge.CONCAT:
+            changes = concatenated(self.core, intake, self._all_outputs(index))
+        else:
+            assembly.check()
+        base = context.base.commit
+        if not changes and base is not None and base.root and base.root_hash:
+            return StoredTree(base.root, base.root_hash, self.core.tree(base))
+        return Planner(self.core, self.keys, intake).build(base, changes)
+
+    def _all_outputs(self, index: Stored | None) -> Iterator[str]:
+        """What all datums wrote, in the order of their keys."""
+        if index is None:
+            return
+        for line in self.core.manifests.read(*index).scan(b""):
+            found = IndexLine.decode(line)
+            if found.state is LineState.SUCCESS:
+                yield from self.parts.at(Pointer(found.part, found.number)).outputs
+
+    def _base_tree(self, context: Context) -> Tree:
+        return self.core.tree(context.base.commit)
+
+    # -- ending badly ----------------------------------------------------------------------
+
+    def _end(self, context: Context, counts: Counts, reason: str) -> JobState:
+        """The job failed: keep what was computed, then end it or let it be tried again."""
+        index, results = self._ledgers(context)
+        retry = context.spec.retry
+        if self.claim.job.attempt < retry.tries:
+            wait = min(retry.backoff * retry.factor ** (self.claim.job.attempt - 1), retry.longest)
+            finishing.try_again(self.core, self.claim, context, reason, wait, results)
+            return JobState.WAITING
+        finishing.fail(
+            self.core,
+            self.claim,
+            context,
+            JobState.FAILURE,
+            reason,
+            index=index,
+            results=results,
+            counts=counts,
+        )
+        return JobState.FAILURE
+
+    def _explain(self, context: Context, error: OutputClash) -> str:
+        """Both datums by what they read, which says more than their ids."""
+        names = dict.fromkeys(error.owners, "")
+        lines = [*self._index, *context.base.index.scan(b"")]
+        for line in lines:
+            key = IndexLine.decode(line).key
+            if (number := datum_id(key)) in names:
+                names[number] = names[number] or described(key)
+        first, second = (f"{names[i] or i} ({i[:12]})" for i in error.owners)
+        return f"Two datums wrote {error.path}: {first} and {second}."
+
+
+_STATES = {"success": "SUCCESS", "failed": "FAILED", "recovered": "RECOVERED"}
+
+
+def described(key: bytes) -> str:
+    """A datum by the files it reads: `orders:/a.csv + rates:/b.csv`."""
+    pieces = key.partition(b"\x1e")[0].decode(errors="replace").split("\x1f")
+    pairs = zip(pieces[::2], pieces[1::2], strict=False)
+    return " + ".join(f"{leaf.partition('@')[0]}:{path.rstrip('/') or '/'}" for leaf, path in pairs)
+
+
+class _Totals:
+    """What results add up to."""
+
+    def __init__(self) -> None:
+        self.states = dict.fromkeys(_STATES, 0)
+        self.bytes_in = self.bytes_out = 0
+        self.down = self.process = self.up = 0.0
+
+    def add(self, result: DatumResult) -> None:
+        self.states[result.state] += 1
+        self.bytes_in += result.bytes_in
+        self.bytes_out += result.bytes_out
+        self.down += result.down
+        self.process += result.process
+        self.up += result.up
+
+    def on(self, counts: Counts) -> Counts:
+        return replace(
+            counts,
+            processed=self.states["success"],
+            failed=self.states["failed"],
+            recovered=self.states["recovered"],
+            bytes_in=self.bytes_in,
+            bytes_out=self.bytes_out,
+            download=round(self.down, 6),
+            process=round(self.process, 6),
+            upload=round(self.up, 6),
+        )
+
+
+def _failure_text(failures: list[DatumResult], counts: Counts) -> str:
+    first = failures[0]
+    what = f"{described(first.key.encode())}: {first.error}"
+    if len(failures) == 1:
+        return f"1 of {counts.total} datums failed: {what}"
+    return f"{len(failures)} of {counts.total} datums failed, the first {what}"
+
+
+def infrastructure(error: TrunklineError) -> bool:
+    """Whether the error is of the machine's, not of the pipeline's making."""
+    from trunkline.errors import Unavailable
+
+    return isinstance(error, Unavailable | Failed)

@@ -1,0 +1,103 @@
+"""Spark as the engine of jobs: started when the first needs it, and again should it die."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from trunkline.engine.options import SparkOptions, local_cores
+from trunkline.engine.runner.task import SetReport, Work
+from trunkline.jobs.claims import Claim
+from trunkline.storage.crashpoints import crashpoint
+
+if TYPE_CHECKING:
+    from trunkline.engine.session import Session
+
+
+def group_of(claim: Claim) -> str:
+    return f"{claim.job.pipeline}@{claim.job.id}#{claim.job.fence}"
+
+
+class SparkEngine:
+    """One warm session, shared by all jobs of a worker."""
+
+    def __init__(
+        self, options: SparkOptions, told: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self._options = options
+        self._told = told
+        self._session: Session | None = None
+        self._lock = threading.Lock()
+        self._over = False
+
+    def warm(self) -> None:
+        """Start the session ahead of need, beside whatever else goes on."""
+        if self._session is None:
+            threading.Thread(target=self._try, name="spark-start", daemon=True).start()
+
+    def _try(self) -> None:
+        from trunkline.errors import TrunklineError
+
+        try:
+            self.session()
+        except TrunklineError:
+            # The first job that needs it meets the same error, and can say so.
+            return
+
+    def session(self) -> Session:
+        with self._lock:
+            if self._session is not None and not self._session.alive():
+                self._told("Spark ended by itself; starting it again")
+                self._session.stop()
+                self._session = None
+            if self._session is None:
+                from trunkline.engine.session import is_running, start
+
+                began = time.monotonic()
+                tell = self._told if not is_running() else lambda text: None
+                tell("Starting Spark")
+                self._session = start(self._options)
+                tell(f"Spark is ready ({time.monotonic() - began:.1f} s)")
+                crashpoint("job.spark_started")
+            return self._session
+
+    def cores(self) -> int:
+        # A local master is known without waiting for it.
+        if self._options.is_local:
+            return local_cores(self._options.master)
+        return self.session().cores
+
+    def application(self) -> str:
+        return self._session.application_id if self._session is not None else ""
+
+    def run(
+        self, work: Work, sets: list[bytes], claim: Claim, parallelism: int | None
+    ) -> list[SetReport]:
+        from trunkline.engine.runner.entry import run_encoded
+        from trunkline.engine.submit import run_sets
+
+        outcome = run_sets(
+            self.session(),
+            work.encode(),
+            sets,
+            run_encoded,
+            group=group_of(claim),
+            description=f"{claim.job.pipeline}@{claim.job.short_id}",
+            parallelism=parallelism,
+        )
+        return [SetReport.decode(result) for result in outcome.results]
+
+    def cancel(self, claim: Claim) -> None:
+        session = self._session
+        if session is not None:
+            from trunkline.engine.submit import cancel
+
+            cancel(session, group_of(claim))
+
+    def stop(self) -> None:
+        with self._lock:
+            if self._session is not None:
+                self._session.stop()
+                self._session = None

@@ -1,0 +1,332 @@
+"""A worker: claims jobs, runs some at a time, keeps its claims alive, and stops what it lost.
+
+There is no sleep on the way from a commit to its job: who commits in this process rings, and a
+job that ends looks for the next at once. Other processes are heard of within half a second.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from trunkline.engine.submit import JobCancelled
+from trunkline.errors import LeaseLost, TrunklineError, Unavailable
+from trunkline.jobs import claims, finishing
+from trunkline.jobs.claims import Claim
+from trunkline.jobs.ledger import Parts
+from trunkline.jobs.runner import JobRun, RunnerOptions, infrastructure
+from trunkline.jobs.spark import SparkEngine
+from trunkline.lake.bell import bell_of
+from trunkline.lake.core import Core
+from trunkline.model.jobs import Counts, Job, JobState, RunEvent
+from trunkline.storage.catalog import events, jobs, pipelines
+from trunkline.storage.crashpoints import crashpoint
+
+LOOK_SECONDS = 0.25
+PROGRESS_SECONDS = 1.0
+ATTEMPTS = 4
+"""How often a job is tried when the machine, not the pipeline, is at fault."""
+
+log = logging.getLogger("trunkline.worker")
+Listener = Callable[[RunEvent], None]
+
+
+def worker_name() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}:{os.urandom(2).hex()}"
+
+
+@dataclass
+class _Running:
+    """A job in the hands of a thread."""
+
+    claim: Claim
+    began: float = field(default_factory=time.monotonic)
+    lost: str = ""
+    timeout: float | None = None
+    timed_out: bool = False
+    seen: set[str] = field(default_factory=set)
+    counts: Counts = field(default_factory=Counts)
+    looked: float = 0.0
+    first: float = 0.0
+
+
+class Worker:
+    """Runs jobs until told to stop, or until there are none left."""
+
+    def __init__(
+        self,
+        core: Core,
+        engine: SparkEngine,
+        options: RunnerOptions,
+        *,
+        slots: int = 1,
+        name: str = "",
+        listener: Listener = lambda event: None,
+        lease_seconds: float = claims.LEASE_SECONDS,
+    ) -> None:
+        self.core = core
+        self.engine = engine
+        self.options = options
+        self.slots = slots
+        self.name = name or worker_name()
+        self.listener = listener
+        self.ended: list[Job] = []
+        self._lease = lease_seconds
+        self._running: dict[str, _Running] = {}
+        self._lock = threading.Lock()
+        self._bell = bell_of(core.database.url)
+        self._position = -1
+        self._due: int | None = None
+        self._renewed = 0.0
+        self._parts = Parts(core)
+        self._over = threading.Event()
+
+    # -- the loop --------------------------------------------------------------------------
+
+    def run(self, *, watch: bool, stop: threading.Event) -> None:
+        """Claim and run. Without `watch` it ends when nothing is left that could run here."""
+        self._over.clear()
+        keeper = threading.Thread(target=self._keep, name="keeper", daemon=True)
+        keeper.start()
+        try:
+            while not stop.is_set():
+                seen = self._bell.count()
+                claimed = self._claim()
+                if claimed:
+                    continue
+                if not watch and not self._running and not self._more_to_come():
+                    # Since it was looked for, a job may have ended here, or another's lease.
+                    if self._claim():
+                        continue
+                    return
+                self._wait(seen, stop)
+        finally:
+            self._finish_or_hand_back()
+            self._over.set()
+            keeper.join(5)
+
+    def _claim(self) -> bool:
+        with self._lock:
+            if len(self._running) >= self.slots:
+                return False
+        try:
+            claim = claims.claim_next(self.core, self.name, self._lease)
+            if claim is None:
+                return False
+            running = _Running(claim, timeout=self._timeout(claim))
+        except Unavailable as error:
+            # Should it have been claimed, the claim runs out.
+            log.warning("cannot look for jobs: %s", error)
+            time.sleep(LOOK_SECONDS)
+            return False
+        with self._lock:
+            self._running[claim.txn] = running
+        self._tell(running, claim.job)
+        threading.Thread(target=self._work, args=(running,), daemon=True).start()
+        return True
+
+    def _timeout(self, claim: Claim) -> float | None:
+        with self.core.database.read() as session:
+            version = pipelines.version(session, claim.repo, claim.job.version)
+        limit = version.spec.get("job_timeout") if version else None
+        return float(limit) if limit else None
+
+    def _more_to_come(self) -> bool:
+        """Whether a job waits for its next try, or is in another worker's hands."""
+        try:
+            with self.core.database.read() as session:
+                return jobs.next_due(session) is not None
+        except Unavailable:
+            return True  # nobody can tell: look again
+
+    def _wait(self, seen: int, stop: threading.Event) -> None:
+        """Until somebody rings, or another process has written something."""
+        while not stop.is_set():
+            if self._bell.wait(seen, LOOK_SECONDS) or self._news():
+                return
+
+    def _news(self) -> bool:
+        try:
+            with self.core.database.read() as session:
+                position = events.last(session)
+                due, now = jobs.next_due(session), session.now()
+        except Unavailable:
+            return False
+        # What was due to come is no longer among what is to come once it may be claimed.
+        overdue = self._due is not None and self._due <= now
+        changed = position != self._position
+        self._position, self._due = position, due
+        return changed or overdue or due is None
+
+    # -- one job ---------------------------------------------------------------------------
+
+    def _work(self, running: _Running) -> None:
+        claim = running.claim
+        run = JobRun(self.core, claim, self.engine, self.options)
+        try:
+            run.run()
+        except (LeaseLost, JobCancelled) as error:
+            self._stopped(running, error)
+        except TrunklineError as error:
+            self._failed(running, error, infrastructure(error))
+        except Exception as error:
+            log.exception("job %s@%s met a bug", claim.job.pipeline, claim.job.id)
+            text = f"{type(error).__name__}: {' '.join(str(error).split())} (this is a bug)"
+            self._failed(running, TrunklineError(text), False)
+        finally:
+            with self._lock:
+                self._running.pop(claim.txn, None)
+            self._report_end(claim)
+            self._bell.ring()
+
+    def _stopped(self, running: _Running, error: TrunklineError) -> None:
+        if running.timed_out and not running.lost:
+            assert running.timeout is not None
+            reason = f"timed out after {running.timeout:g} s"
+            self._end(running.claim, reason)
+        else:
+            self._quietly(lambda: claims.give_up(self.core, running.claim))
+
+    def _failed(self, running: _Running, error: TrunklineError, may_pass: bool) -> None:
+        claim = running.claim
+        hint = f" {error.hint}" if error.hint else ""
+        if may_pass and claim.job.attempt < ATTEMPTS:
+            wait = 0.5 * 4.0 ** (claim.job.attempt - 1)
+            text = error.message
+            self._quietly(lambda: claims.hand_back(self.core, claim, text, wait))
+        else:
+            self._end(claim, f"{error.message}{hint}")
+
+    def _end(self, claim: Claim, reason: str) -> None:
+        self._quietly(lambda: finishing.fail(self.core, claim, None, JobState.FAILURE, reason))
+
+    def _quietly(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except TrunklineError as error:
+            # The claim runs out by itself, and somebody takes the job up again.
+            log.warning("%s", error)
+
+    def _report_end(self, claim: Claim) -> None:
+        try:
+            with self.core.database.read() as session:
+                job = jobs.find(session, claim.repo, claim.job.id)
+        except TrunklineError:
+            return
+        if job is None:
+            return
+        if job.state.is_over and job.fence == claim.job.fence:
+            self.ended.append(job)
+        self._tell(None, job)
+
+    # -- keeping claims --------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        while not self._over.wait(LOOK_SECONDS):
+            with self._lock:
+                held = list(self._running.values())
+            if not held:
+                continue
+            try:
+                self._look_after(held)
+            except TrunklineError as error:
+                log.warning("cannot renew: %s", error)
+
+    def _look_after(self, held: list[_Running]) -> None:
+        now = time.monotonic()
+        if now - self._renewed > min(claims.RENEW_SECONDS, self._lease / 4):
+            lost = claims.renew(self.core, [one.claim for one in held], self._lease)
+            self._renewed = now
+        else:
+            lost = claims.still_ours(self.core, [one.claim for one in held])
+        for one in held:
+            if reason := lost.get(one.claim.txn):
+                one.lost = reason
+                self.engine.cancel(one.claim)
+            elif one.timeout is not None and now - one.began > one.timeout:
+                one.timed_out = True
+                self.engine.cancel(one.claim)
+            elif now - max(one.looked, one.began) > PROGRESS_SECONDS:
+                one.looked = now
+                self._progress(one)
+
+    def _progress(self, running: _Running) -> None:
+        """Count the results that are there by now, and say so."""
+        counts = running.counts
+        for part in self._parts.listed(running.claim.parts):
+            if part in running.seen:
+                continue
+            running.seen.add(part)
+            crashpoint("job.half_done")
+            for result in self._parts.read(part):
+                counts = replace(
+                    counts,
+                    processed=counts.processed + (result.state == "success"),
+                    failed=counts.failed + (result.state == "failed"),
+                    recovered=counts.recovered + (result.state == "recovered"),
+                    bytes_in=counts.bytes_in + result.bytes_in,
+                    bytes_out=counts.bytes_out + result.bytes_out,
+                )
+        running.counts = counts
+        job, claim = running.claim.job, running.claim
+        with self.core.database.write(durable=False) as session:
+            found = jobs.find(session, claim.repo, job.id)
+            total = found.counts.total if found else 0
+            skipped = found.counts.skipped if found else 0
+            counts = replace(counts, total=total, skipped=skipped)
+            jobs.note(
+                session,
+                claim.repo,
+                job.id,
+                job.fence,
+                counts=counts,
+                spark_application=self.engine.application() or None,
+            )
+        with self._lock:
+            # It may have ended while its results were counted: then that was the last word.
+            if claim.txn in self._running:
+                self._tell(running, replace(job, counts=counts))
+
+    def _tell(self, running: _Running | None, job: Job) -> None:
+        counts = job.counts
+        done = counts.processed + counts.failed + counts.recovered
+        rate, left = 0.0, None
+        if running is not None and done:
+            # Not from the claim: Spark may have had to be started first.
+            running.first = running.first or (time.monotonic() - PROGRESS_SECONDS)
+            rate = done / max(time.monotonic() - running.first, 0.001)
+            left = max(counts.total - counts.skipped - done, 0) / rate
+        self.listener(
+            RunEvent(
+                "job",
+                str(job.state),
+                job,
+                done,
+                counts.failed,
+                counts.skipped,
+                counts.total,
+                rate,
+                left,
+            )
+        )
+
+    def _finish_or_hand_back(self) -> None:
+        """On the way out: jobs that still run are cancelled and given back for others."""
+        with self._lock:
+            held = list(self._running.values())
+        for one in held:
+            self._quietly(
+                lambda claim=one.claim: claims.hand_back(  # type: ignore[misc]
+                    self.core, claim, "its worker stopped", 0.0
+                )
+            )
+            one.lost = "its worker stopped"
+            self.engine.cancel(one.claim)
+        until = time.monotonic() + 10
+        while self._running and time.monotonic() < until:
+            time.sleep(0.05)

@@ -1,0 +1,280 @@
+"""Starting and stopping pipelines and jobs by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trunkline.errors import AmbiguousId, NotFound, Precondition, Usage
+from trunkline.lake.core import Core, repo_key, resolve
+from trunkline.lake.pipelines import require
+from trunkline.lake.propagation import Change, end_job, open_job, output_branch, spread
+from trunkline.model.commits import RepoName
+from trunkline.model.ids import is_id_prefix, new_id
+from trunkline.model.inputs import leaves
+from trunkline.model.jobs import Job, JobState
+from trunkline.model.refs import Ref
+from trunkline.model.time import to_rfc3339
+from trunkline.pipeline.spec.codec import from_json
+from trunkline.storage.catalog import Session, commits, events, jobs, pipelines, refs, repos
+from trunkline.storage.catalog.pipelines import Edge, PipelineRow
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """Jobs for commits of the past. Its progress is that of its jobs."""
+
+    id: str
+    pipeline: RepoName
+    branch: str
+    span: str
+    state: str
+    created: int
+    author: str
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "id": self.id,
+            "pipeline": self.pipeline.repo,
+            "project": self.pipeline.project,
+            "branch": self.branch,
+            "span": self.span,
+            "state": self.state,
+            "total": self.total,
+            "done": self.done,
+            "failed": self.failed,
+            "created": to_rfc3339(self.created),
+            "author": self.author,
+        }
+
+
+def pause(core: Core, name: RepoName) -> None:
+    """No new jobs; those that run are stopped. What arrives meanwhile makes one job on resume."""
+    with core.database.write() as session:
+        row = require(session, name)
+        pipelines.set_paused(session, row.repo, True)
+        for job in jobs.listed(session, repo=row.repo, unfinished=True):
+            end_job(session, row.repo, job.id, JobState.KILLED, "its pipeline was paused")
+            pipelines.set_pending(session, row.repo, True)
+        events.emit(session, "pipeline", name, {"paused": True})
+
+
+def resume(core: Core, name: RepoName, author: str) -> str | None:
+    """Go on; the set of the one job for all that was missed, if there was anything."""
+    with core.database.write() as session:
+        row = require(session, name)
+        version = pipelines.version(session, row.repo, row.version)
+        present = sum(edge.is_leaf for edge in pipelines.reads(session, row.repo))
+        if version is not None and present < len(list(leaves(from_json(version.spec).input))):
+            raise Precondition(
+                f"An input of {name} was deleted, so it cannot run.",
+                hint="Apply it again with inputs that exist.",
+            )
+        pipelines.set_paused(session, row.repo, False)
+        pipelines.set_pending(session, row.repo, False)
+        events.emit(session, "pipeline", name, {"paused": False})
+        if not row.paused or not row.pending:
+            return None
+        return spread(session, new_id(), Change("resumed", author, forced=(row.repo,)))
+
+
+def run(core: Core, name: RepoName, author: str, cause: str = "run by hand") -> str:
+    """A job at the present heads, whatever changed; and one for all that reads it."""
+    with core.database.write() as session:
+        row = require(session, name)
+        if row.paused:
+            raise Precondition(
+                f"{name} is paused.", hint=f"Resume it first: trunkline pipeline resume {name}"
+            )
+        started = spread(session, new_id(), Change(cause, author, forced=(row.repo,)))
+        if started is None:
+            raise Precondition(
+                f"The inputs of {name} have no commits yet.", hint="Put something into them first."
+            )
+        return started
+
+
+def find_job(session: Session, text: str, project: str) -> tuple[int, Job]:
+    """The job named by its id, or by pipeline@id where several pipelines share that id."""
+    name, at, job_id = text.rpartition("@")
+    if not is_id_prefix(job_id) and not (at and not job_id):
+        raise Usage(
+            f"{text!r} is not the id of a job.",
+            hint="A job is ID or PIPELINE@ID: 8 digits suffice.",
+        )
+    repo = None
+    if at:
+        owner, slash, short = name.rpartition("/")
+        repo = require(session, RepoName(owner if slash else project, short)).repo
+    found = jobs.listed(session, repo=repo, id_prefix=job_id, limit=50)
+    if not found:
+        raise NotFound(f'There is no job "{text}".', hint="trunkline job list shows all jobs.")
+    if len(found) > 1:
+        names = ", ".join(f"{job.pipeline}@{job.id[:12]}" for job in found[:5])
+        raise AmbiguousId(f'"{text}" could be {names}.', hint="Name one of them: PIPELINE@ID.")
+    return repo_key(session, found[0].pipeline), found[0]
+
+
+def cancel(core: Core, text: str, project: str, reason: str) -> Job:
+    """Stop a job, and with it all of its set that waits for it."""
+    with core.database.write() as session:
+        repo, job = find_job(session, text, project)
+        if job.state.is_over:
+            raise Precondition(f"{job.pipeline}@{job.short_id} is over: {job.state}.")
+        end_job(session, repo, job.id, JobState.KILLED, reason)
+        done = jobs.find(session, repo, job.id)
+        assert done is not None
+        return done
+
+
+def rerun(core: Core, text: str, project: str, author: str) -> str:
+    """Try again what failed or was stopped in a job's set, at the present heads, as a new set."""
+    with core.database.write() as session:
+        _, job = find_job(session, text, project)
+        bad = (JobState.FAILURE, JobState.KILLED)
+        mates = jobs.listed(session, id_prefix=job.id)
+        failed = [repo_key(session, one.pipeline) for one in mates if one.state in bad]
+        failed = [repo for repo in failed if pipelines.find(session, repo)]
+        if not failed:
+            raise Precondition(
+                f"Nothing failed in the set {job.short_id}.",
+                hint=f"To run it again all the same: trunkline pipeline run {job.pipeline}",
+            )
+        cause = f"rerun of {job.short_id}"
+        started = spread(session, new_id(), Change(cause, author, forced=tuple(failed)))
+        if started is None:
+            raise Precondition(f"The pipelines of {job.short_id} are paused.", hint="Resume them.")
+        return started
+
+
+def backfill(
+    core: Core, name: RepoName, first: Ref | None, last: Ref | None, author: str, branch: str = ""
+) -> Backfill:
+    """Jobs for the past commits of an input, from `first` to `last`, each under that commit's id.
+
+    The output goes to a branch of its own, so that readers of the present see nothing of it.
+    """
+    with core.database.write() as session:
+        row = require(session, name)
+        edge, span = _span(session, row, first, last)
+        backfill_id = new_id()
+        branch = branch or f"backfill-{backfill_id[:8]}{backfill_id[-4:]}"
+        if branch == output_branch(session, row):
+            raise Usage(f"A backfill cannot go to {branch}, where the present is.")
+        session.execute(
+            """INSERT INTO backfills (id, repo, branch, span, created, author)
+               VALUES (:id, :repo, :branch, :span, :now, :author)""",
+            {
+                "id": backfill_id,
+                "repo": row.repo,
+                "branch": branch,
+                "span": f"{len(span)} commits of {repos.name_of(session, edge.source)}",
+                "now": session.now(),
+                "author": author,
+            },
+        )
+        for commit_id in span:
+            there = commits.find(session, row.repo, commit_id)
+            if there is not None and there.error is None:
+                continue
+            # The record of one that ended badly stays; what makes up for it has its own id.
+            set_id = commit_id if there is None else new_id()
+            inputs = [
+                (one, commit_id if one is edge else _at(session, one, commit_id))
+                for one in pipelines.reads(session, row.repo)
+            ]
+            open_job(session, set_id, row, branch, inputs, "backfill", author, backfill=backfill_id)
+        return find_backfill(session, backfill_id)
+
+
+def _span(
+    session: Session, row: PipelineRow, first: Ref | None, last: Ref | None
+) -> tuple[Edge, list[str]]:
+    """The input that is gone through, and its commits from the oldest to the newest."""
+    edges = [edge for edge in pipelines.reads(session, row.repo) if edge.is_leaf]
+    named = first or last
+    if named is not None:
+        source = repo_key(session, named.repo)
+        edges = [edge for edge in edges if edge.source == source]
+        if not edges:
+            raise Usage(f"{row.name} does not read {named.repo}.")
+    edge = edges[0]
+    branch = refs.branch(session, edge.source, edge.branch)
+    end = resolve(session, last).id if last else (branch.head if branch else None)
+    if end is None:
+        raise NotFound("There are no commits to go through.")
+    start = resolve(session, first).id if first else None
+    span = []
+    for commit in commits.chain(session, edge.source, end, 1 << 30):
+        if commit.finished is not None and commit.error is None:
+            span.append(commit.id)
+        if commit.id == start:
+            break
+    else:
+        if start is not None:
+            raise Usage(f"{start[:12]} does not come before {end[:12]}.")
+    return edge, span[::-1]
+
+
+def _at(session: Session, edge: Edge, commit_id: str) -> str | None:
+    """What another input's branch pointed at when the commit was made."""
+    same = commits.find(session, edge.source, commit_id)
+    if same is not None:
+        return same.id
+    branch = refs.branch(session, edge.source, edge.branch)
+    found = branch.head if branch else None
+    while found is not None and found > commit_id:
+        older = commits.find(session, edge.source, found)
+        found = older.parent if older else None
+    return found
+
+
+def find_backfill(session: Session, text: str) -> Backfill:
+    for one in backfills(session):
+        if one.id.startswith(text):
+            return one
+    raise NotFound(f'There is no backfill "{text}".', hint="trunkline backfill list shows them.")
+
+
+def backfills(session: Session) -> list[Backfill]:
+    rows = session.all(
+        """SELECT b.*, r.project, r.name,
+               (SELECT count(*) FROM jobs j WHERE j.backfill = b.id) AS total,
+               (SELECT count(*) FROM jobs j WHERE j.backfill = b.id
+                AND j.finished IS NOT NULL) AS done,
+               (SELECT count(*) FROM jobs j WHERE j.backfill = b.id
+                AND j.state IN ('failure', 'killed', 'unrunnable')) AS failed
+           FROM backfills b JOIN repos r ON r.key = b.repo ORDER BY b.created DESC"""
+    )
+    return [
+        Backfill(
+            row["id"],
+            RepoName(row["project"], row["name"]),
+            row["branch"],
+            row["span"],
+            "done" if row["done"] == row["total"] else row["state"],
+            row["created"],
+            row["author"],
+            row["total"],
+            row["done"],
+            row["failed"],
+        )
+        for row in rows
+    ]
+
+
+def steer_backfill(core: Core, text: str, action: str) -> Backfill:
+    """Pause, resume or cancel a backfill."""
+    with core.database.write() as session:
+        found = find_backfill(session, text)
+        state = {"pause": "paused", "resume": "running", "cancel": "cancelled"}[action]
+        session.execute(
+            "UPDATE backfills SET state = :state WHERE id = :id", {"id": found.id, "state": state}
+        )
+        if action == "cancel":
+            repo = repo_key(session, found.pipeline)
+            for job in jobs.listed(session, backfill=found.id, unfinished=True):
+                end_job(session, repo, job.id, JobState.KILLED, "its backfill was cancelled")
+        return find_backfill(session, found.id)

@@ -1,0 +1,162 @@
+"""What jobs keep in the object store: indexes, results, parts and logs. For gc and fsck.
+
+A part is a list of JSON lines (`engine.runner.task`), of which only the outputs matter here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import zstandard
+
+from trunkline.errors import CorruptObject
+from trunkline.lake.changes import Changes, apply_unchecked
+from trunkline.lake.core import Core
+from trunkline.lake.lease import Lease
+from trunkline.lake.manifests import INLINE_KEY, Tree, decompress
+from trunkline.model.entries import line_path
+from trunkline.model.ids import id_millis, new_id
+from trunkline.storage.catalog import jobs, pipelines
+from trunkline.storage.catalog.pipelines import PipelineRow
+from trunkline.storage.objects.keys import JOBS, KeyMaker
+
+PART, LOG = ".part", ".log"
+KEEP_LOGS = 30 * 86_400.0
+_PART_FIELD = {"index": 4, "results": 3}
+
+
+def prune_results(core: Core, keep_seconds: float) -> int:
+    """Forget results that were computed longer ago than that; how many.
+
+    Nothing that is visible changes: should such a datum come back, it is computed again. What
+    the head of a branch was made of stays: concatenated outputs are made from it once more.
+    """
+    with core.database.write() as session:
+        oldest = session.now() - int(keep_seconds * 1_000_000)
+        # From here on no job that commits has taken anything over from those.
+        jobs.stop_lending(session, oldest)
+        rows = [row for row in pipelines.all_pipelines(session) if row.results]
+        heads = {row.repo: jobs.head_indexes(session, row.repo) for row in rows}
+    gone = 0
+    for row in rows:
+        try:
+            tree = core.manifests.read(row.results, row.results_hash)
+            indexes = [core.manifests.read(*stored) for stored in heads[row.repo]]
+            old = {
+                line_path(line)
+                for line in tree.scan(b"")
+                if _made(line) <= oldest and not any(_has(index, line) for index in indexes)
+            }
+        except CorruptObject:
+            if _is_named(core, row.results or ""):
+                raise
+            continue  # a job has added to them, and another gc removed these
+        if old and _replace_results(core, row, tree, old):
+            gone += len(old)
+    return gone
+
+
+def _made(line: bytes) -> int:
+    """When the set began whose job computed a result, in microseconds."""
+    return id_millis(line.split(b"\t", 2)[1].decode()) * 1000
+
+
+def _has(index: Tree, result: bytes) -> bool:
+    """Whether a datum of an index still is what this result says."""
+    named, _, number, part, _ = result.split(b"\t")
+    found = index.find(named.rsplit(b"\x1f", 2)[0])
+    return found is not None and found.split(b"\t")[4:6] == [part, number]
+
+
+def _replace_results(core: Core, row: PipelineRow, tree: Tree, old: set[bytes]) -> bool:
+    keys = KeyMaker(new_id())
+    lease = Lease(core, keys.txn, "gc")
+    lease.take()
+    try:
+        changes = Changes()
+        changes.removed_files = old
+        key, digest, _ = core.manifests.write(apply_unchecked(tree, changes), keys.manifest)
+        with core.database.write() as session:
+            now = pipelines.find(session, row.repo)
+            if now is None or now.results != row.results:
+                return False  # a job has added to them meanwhile: next time
+            lease.check_in(session)
+            pipelines.set_results(session, row.repo, key, digest)
+        lease.forget()
+        return True
+    finally:
+        lease.give_back()
+
+
+def used_by_jobs(core: Core, keep_logs_seconds: float = KEEP_LOGS) -> set[str]:
+    """The keys of all objects that a job, its results or its logs need."""
+    with core.database.read() as session:
+        since = session.now() - int(keep_logs_seconds * 1_000_000)
+        indexes = jobs.every_index(session)
+        results = [
+            (row.results, row.results_hash or "")
+            for row in pipelines.all_pipelines(session)
+            if row.results
+        ]
+        open_places = [*jobs.unfinished_places(session), *jobs.lenders(session)]
+        going = {f"{JOBS}{job_id}-{repo}/" for repo, job_id in open_places}
+        known = {f"{JOBS}{job_id}-{repo}/" for repo, job_id in jobs.places_since(session, since)}
+    used: set[str] = set()
+    seen: set[str] = set()
+    for stored in dict.fromkeys(indexes):
+        used |= _of_tree(core, stored, "index", seen)
+    kept: set[str] = set()
+    for stored in results:
+        kept |= _of_tree(core, stored, "results", seen)
+    for info in core.objects.list(JOBS):
+        prefix = info.key.rpartition("/")[0] + "/"
+        if info.key.endswith(PART) and prefix in going:
+            kept.add(info.key)
+        elif info.key.endswith(LOG) and prefix in known:
+            used.add(info.key)
+    for part in kept:
+        if part.endswith(PART):
+            used |= _outputs(core, part)
+    return used | kept
+
+
+def _of_tree(core: Core, stored: tuple[str, str], kind: str, seen: set[str]) -> set[str]:
+    """The tree's own objects, and the parts that its lines name."""
+    used: set[str] = set()
+    field = _PART_FIELD[kind]
+    try:
+        tree = core.manifests.read(*stored)
+        for lines in _new_lines(tree, seen):
+            parts = {line.split(b"\t", field + 1)[field] for line in lines}
+            used |= {part.decode() for part in parts}
+    except CorruptObject:
+        if _is_named(core, stored[0]):
+            raise
+        return used  # it was replaced since it was listed, and another gc removed it
+    return used | {stored[0]} | {held.key for held in tree.ranges if held.key != INLINE_KEY}
+
+
+def _is_named(core: Core, key: str) -> bool:
+    """Whether a job or a pipeline still has this tree."""
+    with core.database.read() as session:
+        named = {row.results for row in pipelines.all_pipelines(session)}
+        return key in named | {index for index, _ in jobs.every_index(session)}
+
+
+def _new_lines(tree: Tree, seen: set[str]) -> Iterator[list[bytes]]:
+    for held in tree.ranges:
+        if held.id not in seen:
+            yield tree.lines(held)
+            seen.add(held.id)
+
+
+def _outputs(core: Core, part: str) -> set[str]:
+    """Where the files are that the datums of a part wrote."""
+    try:
+        lines = decompress(core.objects.get(part)).splitlines()
+    except FileNotFoundError:
+        return set()
+    except zstandard.ZstdError:
+        raise CorruptObject(f"The results {part} of a job are damaged.") from None
+    return {output.split("\t", 4)[3] for line in lines for output in json.loads(line)["outputs"]}

@@ -1,0 +1,151 @@
+"""Pipelines: what is read, what is done with it, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from trunkline.model.commits import DEFAULT_BRANCH, RepoName
+from trunkline.model.inputs import Input
+from trunkline.model.time import to_rfc3339
+
+
+class Sandbox(StrEnum):
+    """Whether a command sees its files at /pfs too. `AUTO`: if it, or its code, names /pfs."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+class Merge(StrEnum):
+    """What happens when two datums write one path."""
+
+    ERROR = "error"
+    CONCAT = "concat"
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """What is done with a datum. Either `cmd` or `python` is set.
+
+    `python` is "file.py:function" in the code folder. `code` is where the files that travel
+    with the pipeline were when it was applied; its commit is kept with the version.
+    `secrets` are pairs of a variable and the secret it gets: "name" or "name/key".
+    """
+
+    cmd: tuple[str, ...] = ()
+    python: str = ""
+    stdin: tuple[str, ...] = ()
+    err_cmd: tuple[str, ...] = ()
+    err_stdin: tuple[str, ...] = ()
+    accept_return_code: tuple[int, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    secrets: tuple[tuple[str, str], ...] = ()
+    working_dir: str = ""
+    code: str = ""
+    sandbox: Sandbox = Sandbox.AUTO
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Times at which the pipeline runs, instead of whenever its inputs change."""
+
+    cron: str
+    timezone: str = "UTC"
+    catch_up: str = "latest"
+    start: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a whole job is tried, and how long between. Seconds."""
+
+    tries: int = 1
+    backoff: float = 10.0
+    factor: float = 2.0
+    longest: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSpec:
+    """A pipeline as it was declared, checked and with every default filled in.
+
+    Names in `metadata` start with "annotations." or "labels.".
+    """
+
+    name: RepoName
+    input: Input
+    transform: Transform
+    description: str = ""
+    output_branch: str = DEFAULT_BRANCH
+    parallelism: int | None = None
+    set_number: int | None = None
+    set_bytes: int | None = None
+    datum_tries: int = 3
+    datum_timeout: float | None = None
+    job_timeout: float | None = None
+    every_job: bool = False
+    max_failed_datums: int = 0
+    merge: Merge = Merge.ERROR
+    priority: int = 0
+    pool: str = ""
+    retry: Retry = Retry()
+    schedule: Schedule | None = None
+    spark: tuple[tuple[str, str], ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineVersion:
+    """One version of a pipeline. `digest` tells whether results of other versions are its own."""
+
+    name: RepoName
+    version: int
+    spec: PipelineSpec
+    digest: str
+    salt: str
+    code: str
+    created: int
+    author: str
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineInfo:
+    """A pipeline as `list` and `inspect` show it."""
+
+    name: RepoName
+    version: int
+    paused: bool
+    created: int
+    updated: int
+    description: str = ""
+    inputs: tuple[RepoName, ...] = ()
+    kind: str = "cmd"
+    schedule: str = ""
+    last_job: str | None = None
+    last_state: str | None = None
+    pending: bool = False
+    spec: dict[str, object] = field(default_factory=dict, repr=False)
+
+    @property
+    def state(self) -> str:
+        return "paused" if self.paused else "running"
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "name": self.name.repo,
+            "project": self.name.project,
+            "version": self.version,
+            "state": self.state,
+            "kind": self.kind,
+            "description": self.description,
+            "inputs": [str(name) for name in self.inputs],
+            "schedule": self.schedule or None,
+            "last_job": self.last_job,
+            "last_state": self.last_state,
+            "created": to_rfc3339(self.created),
+            "updated": to_rfc3339(self.updated),
+            "spec": self.spec,
+        }

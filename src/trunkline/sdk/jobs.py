@@ -1,0 +1,154 @@
+"""Jobs: listed, watched, stopped, tried again; their datums and what they printed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from trunkline.errors import NotFound, TimedOut, Usage
+from trunkline.lake.bell import bell_of
+from trunkline.model.jobs import DatumInfo, DatumState, Job, JobState, LogLine
+from trunkline.model.suggest import did_you_mean
+from trunkline.sdk.base import LakeBase
+from trunkline.storage.catalog import jobs
+
+LOOK_SECONDS = 0.25
+State = TypeVar("State", JobState, DatumState)
+
+
+@dataclass(frozen=True)
+class JobHandle:
+    """A job, and what can be done with it. `info` is how it was when it was asked for."""
+
+    lake: Jobs
+    info: Job
+
+    @property
+    def ref(self) -> str:
+        return f"{self.info.pipeline.project}/{self.info.pipeline.repo}@{self.info.id}"
+
+    def wait(self, timeout: float | None = None) -> Job:
+        """Wait until it is over. Somebody must run jobs: `lake.run()`, or a worker."""
+        return self.lake.wait(self.ref, timeout)[0]
+
+    def cancel(self, reason: str = "") -> Job:
+        return self.lake.cancel_job(self.ref, reason)
+
+    def logs(self, datum: str | None = None, follow: bool = False) -> Iterator[LogLine]:
+        return self.lake.logs(self.ref, datum, follow)
+
+    def datums(self, state: str | None = None) -> Iterator[DatumInfo]:
+        return self.lake.datums(self.ref, state)
+
+
+class Jobs(LakeBase):
+    """What ran, what runs, what waits."""
+
+    def jobs(
+        self,
+        pipeline: str | None = None,
+        state: str | None = None,
+        limit: int | None = None,
+        all_projects: bool = False,
+    ) -> list[Job]:
+        """Jobs, newest first."""
+        from trunkline.lake.pipelines import require
+
+        wanted = _member(JobState, state, "job") if state is not None else None
+        with self._core.database.read() as session:
+            repo = require(session, self._repo(pipeline)).repo if pipeline else None
+            project = None if all_projects or pipeline else self.project
+            return jobs.listed(session, repo=repo, state=wanted, project=project, limit=limit)
+
+    def job(self, job: str) -> JobHandle:
+        """One job, by its id, or by PIPELINE@ID where pipelines share the id."""
+        return JobHandle(self, self._find(job)[1])
+
+    def wait(
+        self,
+        job: str,
+        timeout: float | None = None,
+        on_change: Callable[[list[Job]], None] | None = None,
+    ) -> list[Job]:
+        """Wait until a job (PIPELINE@ID), or all jobs of a set (ID), are over."""
+        until = None if timeout is None else time.monotonic() + timeout
+        bell = bell_of(self._core.database.url)
+        before: list[Job] = []
+        while True:
+            seen = bell.count()
+            found = self._found(job)
+            if found != before and on_change is not None:
+                on_change(found)
+            before = found
+            if all(one.state.is_over for one in found):
+                return found
+            if until is not None and time.monotonic() > until:
+                raise TimedOut(
+                    f"{job} is not over after {timeout:g} s.",
+                    hint="Does anybody run jobs? trunkline run does.",
+                )
+            bell.wait(seen, LOOK_SECONDS)
+
+    def cancel_job(self, job: str, reason: str = "") -> Job:
+        """Stop a job and all of its set that waits for it."""
+        from trunkline.lake import control
+
+        why = reason or f"cancelled by {self.author}"
+        done = control.cancel(self._core, job, self.project, why)
+        bell_of(self._core.database.url).ring()
+        return done
+
+    def rerun_job(self, job: str) -> str:
+        """Try again what failed in a job's set, as a new set; its id."""
+        from trunkline.lake import control
+
+        started = control.rerun(self._core, job, self.project, self.author)
+        bell_of(self._core.database.url).ring()
+        return started
+
+    def datums(self, job: str, state: str | None = None) -> Iterator[DatumInfo]:
+        """The datums of a job, with what became of each and why."""
+        from trunkline.jobs.listing import of_job
+
+        wanted = _member(DatumState, state, "datum") if state is not None else None
+        repo, found = self._find(job)
+        for info in of_job(self._core, repo, found):
+            if wanted is None or info.state is wanted:
+                yield info
+
+    def logs(self, job: str, datum: str | None = None, follow: bool = False) -> Iterator[LogLine]:
+        """What the datums of a job printed; with `follow` until the job is over."""
+        from trunkline.jobs import logs
+
+        repo, found = self._find(job)
+        return logs.lines(self._core, repo, found, datum, follow)
+
+    def _find(self, job: str) -> tuple[int, Job]:
+        from trunkline.lake.control import find_job
+
+        with self._core.database.read() as session:
+            return find_job(session, job, self.project)
+
+    def _found(self, job: str) -> list[Job]:
+        from trunkline.lake.core import resolve_set
+
+        if "@" in job:
+            return [self._find(job)[1]]
+        with self._core.database.read() as session:
+            found = jobs.listed(session, id_prefix=resolve_set(session, job))
+        if not found:
+            raise NotFound(f'There is no job "{job}".', hint="trunkline job list shows all jobs.")
+        return found
+
+
+def _member(states: type[State], text: str, kind: str) -> State:
+    try:
+        return states(text)
+    except ValueError:
+        known = [str(one) for one in states]
+        raise Usage(
+            f"{text!r} is no state of a {kind}.{did_you_mean(text, known)}",
+            hint=f"One of {', '.join(known)}.",
+        ) from None

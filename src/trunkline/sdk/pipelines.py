@@ -1,0 +1,336 @@
+"""Pipelines: declared, listed, planned, started and stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trunkline.errors import NotFound, Usage
+from trunkline.lake.bell import bell_of
+from trunkline.model.commits import Commit, RepoName
+from trunkline.model.jobs import DatumInfo
+from trunkline.model.pipelines import PipelineInfo, PipelineVersion
+from trunkline.model.refs import Need
+from trunkline.sdk.base import LakeBase
+from trunkline.storage.catalog import Session, jobs, pipelines, repos
+
+if TYPE_CHECKING:
+    from trunkline.jobs.listing import PipelinePlan
+    from trunkline.lake.control import Backfill
+    from trunkline.lake.pipelines import Applied, Declared, Reprocess
+    from trunkline.sdk.specs import Thing
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyReport:
+    """What became of the pipelines that were applied; fields that mean nothing here."""
+
+    applied: tuple[Applied, ...]
+    ignored: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "applied": [one.to_dict() for one in self.applied],
+            "ignored": list(self.ignored),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """What would happen. Nothing did."""
+
+    pipelines: tuple[PipelinePlan, ...]
+    ignored: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "pipelines": [one.to_dict() for one in self.pipelines],
+            "ignored": list(self.ignored),
+        }
+
+
+class Pipelines(LakeBase):
+    """What runs when data changes."""
+
+    def apply(
+        self,
+        *things: Thing,
+        reprocess: bool = False,
+        no_reprocess: bool = False,
+        args: Mapping[str, str] | None = None,
+    ) -> ApplyReport:
+        """Make or change pipelines, all or none: files (YAML, JSON, jsonnet, Python), functions
+        decorated with `@tl.pipeline`, or dicts.
+
+        Changed code or inputs start one job. `reprocess` runs everything again;
+        `no_reprocess` keeps old results though the code changed.
+        """
+        from trunkline.lake import pipelines as declaring
+        from trunkline.sdk.specs import gather
+
+        mode = _mode(reprocess, no_reprocess)
+        found = gather(things, self.project, args or {})
+        applied = declaring.apply(self._core, found.declared, self.author, mode)
+        bell_of(self._core.database.url).ring()
+        return ApplyReport(tuple(applied), tuple(found.ignored))
+
+    def plan(
+        self,
+        *things: Thing,
+        reprocess: bool = False,
+        no_reprocess: bool = False,
+        args: Mapping[str, str] | None = None,
+    ) -> PlanReport:
+        """What `apply` would do, and why; without arguments, what is due for every pipeline."""
+        from trunkline.jobs.listing import plan_of
+        from trunkline.lake.pipelines import check
+        from trunkline.sdk.specs import gather
+
+        if not things:
+            return PlanReport(tuple(self._due()))
+        found = gather(things, self.project, args or {})
+        with self._core.database.read() as session:
+            ordered = check(session, found.declared)
+        mode = _mode(reprocess, no_reprocess)
+        graph = self._readers({one.spec.name for one in ordered}, ordered)
+        plans = []
+        for one in ordered:
+            version, action = self._would_be(one, mode)
+            plans.append(plan_of(self._core, version, action, graph[one.spec.name]))
+        return PlanReport(tuple(plans), tuple(found.ignored))
+
+    def datums_of(
+        self, *things: Thing, args: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[RepoName, DatumInfo]]:
+        """The datums of specs that need never have run, at the present heads."""
+        from trunkline.jobs.listing import of_spec
+        from trunkline.lake.pipelines import Reprocess, check
+        from trunkline.sdk.specs import gather
+
+        found = gather(things, self.project, args or {})
+        with self._core.database.read() as session:
+            ordered = check(session, found.declared)
+        for one in ordered:
+            version, _ = self._would_be(one, Reprocess.CHANGED)
+            for info in of_spec(self._core, version):
+                yield one.spec.name, info
+
+    def pipelines(self, all_projects: bool = False) -> list[PipelineInfo]:
+        with self._core.database.read() as session:
+            if not all_projects and not repos.has_project(session, self.project):
+                raise NotFound(f'There is no project "{self.project}".')
+            rows = pipelines.all_pipelines(session, None if all_projects else self.project)
+            return [_info(session, row) for row in rows]
+
+    def pipeline(self, name: str, version: int | None = None) -> PipelineInfo:
+        from trunkline.lake.pipelines import require
+
+        with self._core.database.read() as session:
+            return _info(session, require(session, self._repo(name)), version)
+
+    def pipeline_versions(self, name: str) -> list[PipelineInfo]:
+        """Every version, newest first."""
+        from trunkline.lake.pipelines import require
+
+        with self._core.database.read() as session:
+            row = require(session, self._repo(name))
+            numbers = [one.version for one in pipelines.versions(session, row.repo)]
+            return [_info(session, row, number) for number in numbers]
+
+    def restore_pipeline(self, name: str, version: int) -> Applied:
+        """Make an earlier version the newest: its spec, its code, and what it computed."""
+        from trunkline.lake import pipelines as declaring
+
+        done = declaring.restore(self._core, self._repo(name), version, self.author)
+        bell_of(self._core.database.url).ring()
+        return done
+
+    def delete_pipeline(self, name: str, force: bool = False, keep_repo: bool = False) -> None:
+        """Remove a pipeline and its output; `keep_repo` leaves the data as a plain repo."""
+        from trunkline.lake import pipelines as declaring
+
+        declaring.delete(self._core, self._repo(name), force, keep_repo)
+
+    def pause_pipeline(self, name: str) -> None:
+        """No new jobs; running ones are stopped."""
+        from trunkline.lake import control
+
+        control.pause(self._core, self._repo(name))
+
+    def resume_pipeline(self, name: str) -> str | None:
+        """Go on; the id of the one job for all that was missed, if anything was."""
+        from trunkline.lake import control
+
+        return self._rung(control.resume(self._core, self._repo(name), self.author))
+
+    def run_pipeline(self, name: str) -> str:
+        """Start a job at the present heads; its id."""
+        from trunkline.lake import control
+
+        return self._rung(control.run(self._core, self._repo(name), self.author)) or ""
+
+    def backfill(
+        self, name: str, from_: str | None = None, to: str | None = None, branch: str = ""
+    ) -> Backfill:
+        """Jobs for past commits of an input, each under that commit's id, on a branch apart."""
+        from trunkline.lake import control
+
+        first, last = (
+            self._ref(text, path=Need.FORBIDDEN) if text else None for text in (from_, to)
+        )
+        made = control.backfill(self._core, self._repo(name), first, last, self.author, branch)
+        self._rung(made.id)
+        return made
+
+    def backfills(self) -> list[Backfill]:
+        from trunkline.lake import control
+
+        with self._core.database.read() as session:
+            return control.backfills(session)
+
+    def steer_backfill(self, backfill: str, action: str) -> Backfill:
+        """Pause, resume or cancel a backfill."""
+        from trunkline.lake import control
+
+        if action not in ("pause", "resume", "cancel"):
+            raise Usage(f"A backfill cannot {action!r}.", hint="pause, resume or cancel.")
+        done = control.steer_backfill(self._core, backfill, action)
+        self._rung(done.id)
+        return done
+
+    def tick(self, pipeline: str, name: str | None = None) -> list[Commit]:
+        """Tick by hand the schedule of a pipeline, or one of its cron inputs."""
+        from trunkline.schedule.ticks import tick
+
+        return tick(self._core, self._repo(pipeline), name, self.author)
+
+    def pools(self) -> list[dict[str, Any]]:
+        """Limits on how many jobs run at once, with what runs and waits in each."""
+        with self._core.database.read() as session:
+            rows = pipelines.pools(session)
+            names = ("name", "slots", "running", "waiting")
+            return [{name: row[name] for name in names} for row in rows]
+
+    def set_pool(self, name: str, slots: int) -> None:
+        """Let at most `slots` jobs of the pipelines with this `pool` run at once."""
+        from trunkline.model.paths import validate_name
+
+        validate_name("pool", name)
+        if slots < 0:
+            raise Usage(f"A pool cannot have {slots} slots.", hint="0 stops its jobs.")
+        with self._core.database.write() as session:
+            pipelines.set_pool(session, name, slots)
+        self._rung(name)
+
+    def delete_pool(self, name: str) -> None:
+        with self._core.database.write() as session:
+            if not pipelines.remove_pool(session, name):
+                raise NotFound(f'There is no pool "{name}".')
+        self._rung(name)
+
+    def _rung(self, started: str | None) -> str | None:
+        if started:
+            bell_of(self._core.database.url).ring()
+        return started
+
+    def _due(self) -> Iterator[PipelinePlan]:
+        """What the next job of each pipeline would do now."""
+        from trunkline.jobs.context import declared
+        from trunkline.jobs.listing import plan_of
+
+        with self._core.database.read() as session:
+            rows = pipelines.all_pipelines(session, self.project)
+            versions = [(row, pipelines.version(session, row.repo, row.version)) for row in rows]
+        graph = self._readers({row.name for row in rows}, [])
+        for row, version in versions:
+            assert version is not None
+            note = "paused" if row.paused else ""
+            present = declared(row.name, version)
+            yield plan_of(self._core, present, "unchanged", graph[row.name], note)
+
+    def _would_be(self, one: Declared, mode: Reprocess) -> tuple[PipelineVersion, str]:
+        """The version that applying would make, without making it."""
+        from blake3 import blake3
+
+        from trunkline.lake.pipelines import Reprocess, code_of
+        from trunkline.model.entries import line_hash, line_path
+        from trunkline.pipeline.spec.codec import to_json, transform_digest
+
+        with self._core.database.read() as session:
+            repo = repos.key_of(session, one.spec.name)
+            row = pipelines.find(session, repo) if repo is not None else None
+            before = pipelines.version(session, row.repo, row.version) if row else None
+        files = {
+            path: blake3(data if isinstance(data, bytes) else data.read_bytes()).hexdigest()
+            for path, data in one.code
+        }
+        code = [(path, digest) for path, digest in files.items() if path != one.source_path]
+        salt = before.salt if before else ""
+        if mode is Reprocess.ALL:
+            salt = "reprocess"
+        digest = transform_digest(one.spec, code, one.source, salt)
+        if mode is Reprocess.NOTHING and before is not None:
+            digest = before.digest
+        action, number = "create", 1
+        if before is not None:
+            same = mode is not Reprocess.ALL and before.spec == to_json(one.spec)
+            if same:
+                lines = code_of(self._core, one.spec.name, before)
+                old = {line_path(line).decode(): line_hash(line).decode() for line in lines}
+                same = old == files
+            digest = before.digest if same else digest
+            action = "unchanged" if same else "update"
+            number = before.version + (not same)
+        return PipelineVersion(one.spec.name, number, one.spec, digest, salt, "", 0, ""), action
+
+    def _readers(
+        self, names: set[RepoName], declared: list[Declared]
+    ) -> dict[RepoName, tuple[str, ...]]:
+        """Who follows each pipeline, directly or not, with what is about to be applied."""
+        from trunkline.lake.pipelines import reading_graph
+        from trunkline.pipeline.dag import Dag
+
+        with self._core.database.read() as session:
+            dag = Dag.of(reading_graph(session, declared))
+        return {name: tuple(map(str, dag.downstream(name))) for name in names}
+
+
+def _mode(reprocess: bool, no_reprocess: bool) -> Reprocess:
+    from trunkline.lake.pipelines import Reprocess
+
+    if reprocess and no_reprocess:
+        raise Usage("Everything cannot be both processed again and kept.")
+    if reprocess:
+        return Reprocess.ALL
+    return Reprocess.NOTHING if no_reprocess else Reprocess.CHANGED
+
+
+def _info(session: Session, row: pipelines.PipelineRow, version: int | None = None) -> PipelineInfo:
+    declared = pipelines.version(session, row.repo, version or row.version)
+    if declared is None:
+        raise NotFound(f"{row.name} has no version {version}.")
+    spec = declared.spec
+    found = jobs.listed(session, repo=row.repo, limit=1)
+    sources = dict.fromkeys(edge.source for edge in pipelines.reads(session, row.repo))
+    schedule = spec.get("schedule")
+    words = ""
+    if schedule:
+        from trunkline.pipeline.cron import in_words
+
+        words = in_words(schedule["cron"], schedule.get("timezone", "UTC"))
+    return PipelineInfo(
+        name=row.name,
+        version=declared.version,
+        paused=row.paused,
+        created=row.created,
+        updated=declared.created,
+        description=str(spec.get("description", "")),
+        inputs=tuple(name for s in sources if (name := repos.name_of(session, s))),
+        kind="python" if "python" in spec["transform"] else "cmd",
+        schedule=words,
+        last_job=found[0].id if found else None,
+        last_state=str(found[0].state) if found else None,
+        pending=row.pending,
+        spec=spec,
+    )

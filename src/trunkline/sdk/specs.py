@@ -1,0 +1,207 @@
+"""From what a user hands over (files, functions, dicts) to pipelines that can be applied."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trunkline.errors import InvalidSpec, NotFound, SourceUnreadable, TrunklineError
+from trunkline.ingest.walk import walk
+from trunkline.lake.pipelines import SPEC_FILE, Declared
+from trunkline.model.paths import normalize_path
+from trunkline.model.suggest import did_you_mean
+from trunkline.pipeline import dsl
+from trunkline.pipeline.spec import SourcedSpec, Specs
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+Thing = str | os.PathLike[str] | Mapping[str, Any] | dsl.Declared
+STDIN = "-"
+# What tools leave in folders of code: no part of it, and it changes by itself.
+_LEFT_OUT = frozenset({"__pycache__", ".git", ".trunkline", ".venv", ".mypy_cache", ".ruff_cache"})
+
+
+@dataclass
+class Gathered:
+    """All pipelines that were handed over, and the fields of theirs that mean nothing here."""
+
+    declared: list[Declared] = field(default_factory=list)
+    ignored: dict[str, None] = field(default_factory=dict)
+
+    def add(self, found: Specs, make: Callable[[SourcedSpec], Declared]) -> None:
+        self.ignored.update(dict.fromkeys(found.ignored))
+        for sourced in found.specs:
+            if any(one.spec.name == sourced.spec.name for one in self.declared):
+                raise InvalidSpec(f"{sourced.where}: {sourced.spec.name} is declared twice.")
+            self.declared.append(make(sourced))
+
+
+def gather(things: tuple[Thing, ...], project: str, args: Mapping[str, str]) -> Gathered:
+    """Read everything; one clear line on the first thing that is wrong."""
+    found = Gathered()
+    for thing in things:
+        if isinstance(thing, dsl.Declared):
+            _add_declared(found, thing, project)
+        elif isinstance(thing, Mapping):
+            from trunkline.pipeline.spec import read_raw
+
+            specs = read_raw(thing, where="the spec", project=project)
+            found.add(specs, lambda one: _from_spec(one, Path.cwd()))
+        elif str(os.fspath(thing)).endswith(".py"):
+            for declared in _in_python(Path(thing)):
+                _add_declared(found, declared, project)
+        else:
+            _add_file(found, os.fspath(thing), project, args)
+    return found
+
+
+def _add_file(found: Gathered, name: str, project: str, args: Mapping[str, str]) -> None:
+    from trunkline.pipeline.spec import read_specs
+
+    text = sys.stdin.buffer.read() if name == STDIN else _read(Path(name))
+    folder = Path.cwd() if name == STDIN else Path(name).absolute().parent
+    specs = read_specs(text, name=name, project=project, args=args, read_import=_read_import)
+    found.add(specs, lambda one: _from_spec(one, folder))
+
+
+def _read_import(folder: str, wanted: str) -> str:
+    """What a jsonnet file imports, beside the file that asks for it."""
+    return _read(Path(folder) / wanted).decode()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        near = [one.name for one in path.absolute().parent.glob("*")][:200]
+        raise NotFound(f'There is no file "{path}".{did_you_mean(path.name, near)}') from None
+    except OSError as error:
+        raise SourceUnreadable(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _from_spec(sourced: SourcedSpec, folder: Path) -> Declared:
+    """A spec with its code: the folder or file it names, beside the spec."""
+    code: dict[str, Path | bytes] = {}
+    transform = sourced.spec.transform
+    if transform.code:
+        code.update(_code_files(folder / transform.code, sourced.where))
+    file = transform.python.partition(":")[0]
+    if file and f"/{file}" not in code:
+        if transform.code:
+            raise NotFound(f"{sourced.where}: there is no {file} in {transform.code}.")
+        code[f"/{file}"] = folder / file
+    if file:
+        _check_function(sourced, code[f"/{file}"])
+    return Declared(sourced.spec, sourced.where, tuple(sorted(code.items(), key=lambda x: x[0])))
+
+
+def _check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
+    from trunkline.pipeline.source import reachable_source
+
+    name, _, function = sourced.spec.transform.python.partition(":")
+    data = file if isinstance(file, bytes) else _read(file)
+    try:
+        reachable_source(data.decode(), function, name=name)
+    except UnicodeDecodeError:
+        raise InvalidSpec(f"{sourced.where}: {name} is not UTF-8 text.") from None
+    except TrunklineError as error:
+        raise InvalidSpec(f"{sourced.where}: {error.message}", hint=error.hint) from None
+
+
+def _code_files(place: Path, where: str) -> Iterator[tuple[str, Path]]:
+    if place.is_file():
+        yield f"/{place.name}", place
+        return
+    if not place.is_dir():
+        raise NotFound(f"{where}: its code {place} does not exist.")
+    for relative, local in walk(str(place)):
+        if _LEFT_OUT.isdisjoint(relative.split("/")) and not relative.endswith(".pyc"):
+            path = normalize_path(f"/{relative}")
+            if path.encode() == SPEC_FILE:
+                raise InvalidSpec(
+                    f"{where}: {local} cannot travel with the pipeline.",
+                    hint=f"The spec itself is kept as {path}; give the file another name.",
+                )
+            yield path, Path(local)
+
+
+def _add_declared(found: Gathered, declared: dsl.Declared, project: str) -> None:
+    """A pipeline from Python: its own file is code, as far as its function reaches."""
+    source = declared.source
+    own = Path(declared.file)
+
+    def make(sourced: SourcedSpec) -> Declared:
+        code: dict[str, Path | bytes] = {}
+        if sourced.spec.transform.code:
+            code.update(_code_files(own.parent / sourced.spec.transform.code, sourced.where))
+        path = ""
+        if isinstance(declared, dsl.PipelineFunction):
+            path = f"/{own.name}"
+            code[path] = _own_file(declared)
+        files = tuple(sorted(code.items(), key=lambda one: one[0]))
+        return Declared(sourced.spec, sourced.where, files, source, path)
+
+    found.add(declared.read(project), make)
+
+
+def _own_file(declared: dsl.PipelineFunction) -> Path | bytes:
+    """The file of a function; the text of a notebook's cell, which is in no file."""
+    path = Path(declared.file)
+    if path.is_file():
+        return path
+    import inspect
+
+    return "".join(inspect.findsource(declared.function)[0]).encode()
+
+
+def _in_python(path: Path) -> list[dsl.Declared]:
+    """Load a file as a module and take the pipelines it declares."""
+    if not path.is_file():
+        _read(path)
+    module = _load(path.absolute())
+    found = dsl.specs_in(vars(module))
+    if not found:
+        raise InvalidSpec(
+            f"{path}: no pipeline is declared in this file.",
+            hint="Decorate a function: @tl.pipeline(input=tl.pfs(...)).",
+        )
+    return found
+
+
+def _load(path: Path) -> ModuleType:
+    import importlib.util
+
+    name = f"_trunkline_specs_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except TrunklineError:
+        raise
+    except Exception as error:
+        line = _line_in(path, error)
+        text = " ".join(str(error).split())
+        raise InvalidSpec(f"{path}{line}: {type(error).__name__}: {text}") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def _line_in(path: Path, error: Exception) -> str:
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f":{error.lineno}"
+    trace, line = error.__traceback__, ""
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = f":{trace.tb_lineno}"
+        trace = trace.tb_next
+    return line

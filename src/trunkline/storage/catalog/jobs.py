@@ -1,0 +1,419 @@
+"""Jobs: queued in the transaction that caused them, claimed by one worker at a time.
+
+A claim is a lease with a number, the *fence*. Each claim raises it, and every statement of a
+worker names it: one that was stopped past its lease touches no row and so learns that it lost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from trunkline.model.commits import RepoName
+from trunkline.model.jobs import OVER, Counts, Job, JobInput, JobState
+from trunkline.storage.catalog.database import Row, Session
+
+_SELECT = """
+    SELECT j.*, r.project, r.name, c.finished AS committed, c.error AS commit_error
+    FROM jobs j JOIN repos r ON r.key = j.repo
+    LEFT JOIN commits c ON c.repo = j.repo AND c.id = j.id
+"""
+
+
+def add(session: Session, repo: int, job: Job, pool: str = "") -> None:
+    session.execute(
+        """INSERT INTO jobs (repo, id, version, branch, state, reason, cause, created, priority,
+               pool, inputs, digest, backfill)
+           VALUES (:repo, :id, :version, :branch, :state, :reason, :cause, :created, :priority,
+               :pool, :inputs, :digest, :backfill)""",
+        {
+            "repo": repo,
+            "id": job.id,
+            "version": job.version,
+            "branch": job.branch,
+            "state": str(job.state),
+            "reason": job.reason,
+            "cause": job.cause,
+            "created": job.created,
+            "priority": job.priority,
+            "pool": pool,
+            "inputs": _encode_inputs(job.inputs),
+            "digest": job.digest,
+            "backfill": job.backfill,
+        },
+    )
+
+
+def find(session: Session, repo: int, job_id: str) -> Job | None:
+    row = session.one(
+        f"{_SELECT} WHERE j.repo = :repo AND j.id = :id", {"repo": repo, "id": job_id}
+    )
+    return _job(row) if row else None
+
+
+def repo_of(session: Session, name: RepoName, job_id: str) -> int | None:
+    row = session.one(
+        """SELECT j.repo FROM jobs j JOIN repos r ON r.key = j.repo
+           WHERE r.project = :project AND r.name = :name AND j.id = :id""",
+        {"project": name.project, "name": name.repo, "id": job_id},
+    )
+    return int(row["repo"]) if row else None
+
+
+def listed(
+    session: Session,
+    *,
+    repo: int | None = None,
+    state: JobState | None = None,
+    project: str | None = None,
+    id_prefix: str | None = None,
+    backfill: str | None = None,
+    unfinished: bool = False,
+    limit: int | None = None,
+) -> list[Job]:
+    """Jobs, newest first."""
+    wheres = ["1 = 1"]
+    wheres += ["j.repo = :repo"] * (repo is not None)
+    wheres += ["j.state = :state"] * (state is not None)
+    wheres += ["r.project = :project"] * (project is not None)
+    wheres += ["j.id >= :low AND j.id < :high"] * (id_prefix is not None)
+    wheres += ["j.backfill = :backfill"] * (backfill is not None)
+    wheres += ["j.finished IS NULL"] * unfinished
+    tail = "LIMIT :limit" if limit is not None else ""
+    rows = session.all(
+        f"""{_SELECT} WHERE {" AND ".join(wheres)}
+            ORDER BY j.created DESC, j.id DESC, j.repo DESC {tail}""",
+        {
+            "repo": repo,
+            "state": str(state) if state else None,
+            "project": project,
+            "low": id_prefix,
+            "high": f"{id_prefix}g",
+            "backfill": backfill,
+            "limit": limit,
+        },
+    )
+    return [_job(row) for row in rows]
+
+
+def newest(session: Session, repo: int, branch: str, *, unfinished: bool = False) -> Job | None:
+    """The job that was made last for a branch."""
+    more = "AND j.finished IS NULL" if unfinished else ""
+    row = session.one(
+        f"""{_SELECT} WHERE j.repo = :repo AND j.branch = :branch {more}
+            ORDER BY j.created DESC, j.id DESC LIMIT 1""",
+        {"repo": repo, "branch": branch},
+    )
+    return _job(row) if row else None
+
+
+def claim(session: Session, holder: str, lease_micros: int) -> tuple[int, Job] | None:
+    """Take the first job that can run now: the most urgent, then the oldest."""
+    now = session.now()
+    row = session.one(
+        """SELECT j.repo, j.id FROM jobs j
+           LEFT JOIN backfills b ON b.id = j.backfill
+           LEFT JOIN pools o ON o.name = j.pool
+           WHERE j.finished IS NULL AND j.expires <= :now AND j.not_before <= :now
+             AND j.cancelled = '' AND coalesce(b.state, 'running') = 'running'
+             AND NOT EXISTS (
+                 SELECT 1 FROM jobs e WHERE e.repo = j.repo AND e.branch = j.branch
+                 AND e.finished IS NULL AND (e.created < j.created
+                     OR (e.created = j.created AND e.id < j.id)))
+             AND NOT EXISTS (
+                 SELECT 1 FROM provenance p JOIN commits c
+                 ON c.repo = p.source_repo AND c.id = p.source_id
+                 WHERE p.repo = j.repo AND p.id = j.id AND c.finished IS NULL)
+             AND (o.slots IS NULL OR o.slots > (
+                 SELECT count(*) FROM jobs q WHERE q.pool = j.pool AND q.finished IS NULL
+                 AND q.expires > :now))
+           ORDER BY j.priority DESC, j.created, j.id, j.repo LIMIT 1""",
+        {"now": now},
+    )
+    if row is None:
+        return None
+    session.execute(
+        """UPDATE jobs SET state = :state, holder = :holder, expires = :expires,
+               fence = fence + 1, attempt = attempt + 1, reason = '',
+               started = coalesce(started, :now)
+           WHERE repo = :repo AND id = :id""",
+        {
+            "state": str(JobState.RUNNING),
+            "holder": holder,
+            "expires": now + lease_micros,
+            "now": now,
+            "repo": row["repo"],
+            "id": row["id"],
+        },
+    )
+    job = find(session, row["repo"], row["id"])
+    assert job is not None
+    return int(row["repo"]), job
+
+
+def next_due(session: Session) -> int | None:
+    """When a job that waits for its time or for a lease to run out may be claimed."""
+    row = session.one(
+        """SELECT min(CASE WHEN not_before > expires THEN not_before ELSE expires END) AS due
+           FROM jobs WHERE finished IS NULL AND (not_before > :now OR expires > :now)""",
+        {"now": session.now()},
+    )
+    return row["due"] if row else None
+
+
+def count_unfinished(session: Session) -> int:
+    row = session.one("SELECT count(*) AS n FROM jobs WHERE finished IS NULL")
+    return int(row["n"]) if row else 0
+
+
+def overview(session: Session) -> dict[str, int]:
+    """Pipelines; jobs that wait and run; pipelines whose newest finished job failed."""
+    row = session.one(
+        """SELECT (SELECT count(*) FROM pipelines) AS pipelines,
+                  (SELECT count(*) FROM jobs WHERE finished IS NULL AND expires <= :now)
+                      AS jobs_waiting,
+                  (SELECT count(*) FROM jobs WHERE finished IS NULL AND expires > :now)
+                      AS jobs_running,
+                  (SELECT count(*) FROM jobs j WHERE j.state IN ('failure', 'unrunnable')
+                   AND NOT EXISTS (SELECT 1 FROM jobs n WHERE n.repo = j.repo
+                       AND n.branch = j.branch AND n.created > j.created)) AS jobs_failed""",
+        {"now": session.now()},
+    )
+    assert row is not None
+    names = ("pipelines", "jobs_waiting", "jobs_running", "jobs_failed")
+    return {name: int(row[name]) for name in names}
+
+
+def renew(session: Session, repo: int, job_id: str, fence: int, lease_micros: int) -> str | None:
+    """Go on holding the job: '' if all is well, the reason if it was cancelled, None if lost."""
+    now = session.now()
+    held = session.execute(
+        """UPDATE jobs SET expires = :expires
+           WHERE repo = :repo AND id = :id AND fence = :fence AND expires > :now
+             AND finished IS NULL""",
+        {"repo": repo, "id": job_id, "fence": fence, "now": now, "expires": now + lease_micros},
+    )
+    if not held:
+        return None
+    row = session.one(
+        "SELECT cancelled FROM jobs WHERE repo = :repo AND id = :id", {"repo": repo, "id": job_id}
+    )
+    return str(row["cancelled"]) if row else None
+
+
+def holds(session: Session, repo: int, job_id: str, fence: int) -> bool:
+    """Whether the claim with this fence is still good."""
+    row = session.one(
+        """SELECT 1 AS x FROM jobs WHERE repo = :repo AND id = :id AND fence = :fence
+           AND expires > :now AND finished IS NULL""",
+        {"repo": repo, "id": job_id, "fence": fence, "now": session.now()},
+    )
+    return row is not None
+
+
+def note(
+    session: Session,
+    repo: int,
+    job_id: str,
+    fence: int,
+    *,
+    counts: Counts | None = None,
+    spark_application: str | None = None,
+    state: JobState | None = None,
+) -> bool:
+    """Write down how far a running job is; False if it is no longer ours."""
+    sets = ["fence = fence"]
+    sets += ["counts = :counts"] * (counts is not None)
+    sets += ["spark_application = :spark"] * (spark_application is not None)
+    sets += ["state = :state"] * (state is not None)
+    touched = session.execute(
+        f"""UPDATE jobs SET {", ".join(sets)}
+            WHERE repo = :repo AND id = :id AND fence = :fence AND finished IS NULL""",
+        {
+            "repo": repo,
+            "id": job_id,
+            "fence": fence,
+            "counts": json.dumps(counts.to_dict()) if counts else None,
+            "spark": spark_application,
+            "state": str(state) if state else None,
+        },
+    )
+    return touched == 1
+
+
+def wait(session: Session, repo: int, job_id: str, reason: str, not_before: int) -> None:
+    """Give the job back, to be claimed again not before a moment."""
+    session.execute(
+        """UPDATE jobs SET state = :state, reason = :reason, not_before = :not_before,
+               expires = 0, holder = NULL
+           WHERE repo = :repo AND id = :id AND finished IS NULL""",
+        {
+            "repo": repo,
+            "id": job_id,
+            "state": str(JobState.WAITING),
+            "reason": reason,
+            "not_before": not_before,
+        },
+    )
+
+
+def end(
+    session: Session,
+    repo: int,
+    job_id: str,
+    state: JobState,
+    reason: str = "",
+    *,
+    counts: Counts | None = None,
+    index: tuple[str, str] | None = None,
+    inputs: Sequence[JobInput] | None = None,
+) -> bool:
+    """The job is over. False if it was before."""
+    assert state in OVER
+    sets = ["state = :state", "reason = :reason", "finished = :now", "expires = 0"]
+    sets += ["counts = :counts"] * (counts is not None)
+    sets += ["index_key = :index_key, index_hash = :index_hash"] * (index is not None)
+    sets += ["inputs = :inputs"] * (inputs is not None)
+    touched = session.execute(
+        f"""UPDATE jobs SET {", ".join(sets)}
+            WHERE repo = :repo AND id = :id AND finished IS NULL""",
+        {
+            "repo": repo,
+            "id": job_id,
+            "state": str(state),
+            "reason": reason,
+            "now": session.now(),
+            "counts": json.dumps(counts.to_dict()) if counts else None,
+            "index_key": index[0] if index else None,
+            "index_hash": index[1] if index else None,
+            "inputs": _encode_inputs(inputs or ()),
+        },
+    )
+    return touched == 1
+
+
+def ask_to_cancel(session: Session, repo: int, job_id: str, reason: str) -> bool:
+    """Ask whoever runs the job to stop. True if somebody holds it now."""
+    session.execute(
+        """UPDATE jobs SET cancelled = :reason
+           WHERE repo = :repo AND id = :id AND finished IS NULL AND cancelled = ''""",
+        {"repo": repo, "id": job_id, "reason": reason},
+    )
+    row = session.one(
+        """SELECT 1 AS x FROM jobs WHERE repo = :repo AND id = :id AND finished IS NULL
+           AND expires > :now""",
+        {"repo": repo, "id": job_id, "now": session.now()},
+    )
+    return row is not None
+
+
+def abandoned(session: Session) -> list[tuple[int, str, str]]:
+    """Jobs whose cancellation nobody who is alive will carry out: (repo, id, reason)."""
+    rows = session.all(
+        """SELECT repo, id, cancelled FROM jobs
+           WHERE finished IS NULL AND cancelled <> '' AND expires <= :now""",
+        {"now": session.now()},
+    )
+    return [(row["repo"], row["id"], row["cancelled"]) for row in rows]
+
+
+def using(session: Session, repo: int, job_id: str) -> list[tuple[int, str]]:
+    """Unfinished jobs of the same set that read this one's output."""
+    rows = session.all(
+        """SELECT j.repo, j.id FROM provenance p JOIN jobs j ON j.repo = p.repo AND j.id = p.id
+           WHERE p.source_repo = :repo AND p.source_id = :id AND j.finished IS NULL
+             AND j.id = :id""",
+        {"repo": repo, "id": job_id},
+    )
+    return [(row["repo"], row["id"]) for row in rows]
+
+
+def unfinished_places(session: Session) -> list[tuple[int, str]]:
+    """Every job that is not over: what it has stored so far must be kept."""
+    rows = session.all("SELECT repo, id FROM jobs WHERE finished IS NULL")
+    return [(row["repo"], row["id"]) for row in rows]
+
+
+def places_since(session: Session, moment: int) -> list[tuple[int, str]]:
+    """Jobs that are not over, or ended after a moment: (repo, id)."""
+    rows = session.all(
+        "SELECT repo, id FROM jobs WHERE finished IS NULL OR finished > :moment",
+        {"moment": moment},
+    )
+    return [(row["repo"], row["id"]) for row in rows]
+
+
+def every_index(session: Session) -> list[tuple[str, str]]:
+    """The datum indexes of all jobs: (key, hash)."""
+    rows = session.all("SELECT index_key, index_hash FROM jobs WHERE index_key IS NOT NULL")
+    return [(row["index_key"], row["index_hash"]) for row in rows]
+
+
+def head_indexes(session: Session, repo: int) -> list[tuple[str, str]]:
+    """The indexes of the jobs that made what a pipeline's branches point at."""
+    rows = session.all(
+        """SELECT j.index_key, j.index_hash FROM branches b
+           JOIN jobs j ON j.repo = b.repo AND j.id = b.head
+           WHERE b.repo = :repo AND j.index_key IS NOT NULL""",
+        {"repo": repo},
+    )
+    return [(row["index_key"], row["index_hash"]) for row in rows]
+
+
+def lenders(session: Session) -> list[tuple[int, str]]:
+    """Jobs that ended before their results were written down: others may take these over."""
+    rows = session.all(
+        """SELECT repo, id FROM jobs
+           WHERE finished IS NOT NULL AND index_key IS NULL AND digest <> ''"""
+    )
+    return [(row["repo"], row["id"]) for row in rows]
+
+
+def stop_lending(session: Session, moment: int) -> None:
+    """What such jobs computed before a moment is nobody's from now on."""
+    session.execute(
+        """UPDATE jobs SET digest = '' WHERE finished <= :moment AND index_key IS NULL
+           AND digest <> ''""",
+        {"moment": moment},
+    )
+
+
+def remove_of(session: Session, repo: int) -> None:
+    session.execute("DELETE FROM jobs WHERE repo = :repo", {"repo": repo})
+
+
+def _encode_inputs(inputs: Iterable[JobInput]) -> str:
+    return json.dumps([one.to_dict() for one in inputs])
+
+
+def _job(row: Row) -> Job:
+    counts = json.loads(row["counts"])
+    inputs = tuple(
+        JobInput(one["name"], RepoName(one["project"], one["repo"]), one["branch"], one["commit"])
+        for one in json.loads(row["inputs"])
+    )
+    done = row["committed"] is not None and row["commit_error"] is None
+    return Job(
+        id=row["id"],
+        pipeline=RepoName(row["project"], row["name"]),
+        version=row["version"],
+        branch=row["branch"],
+        state=JobState(row["state"]),
+        reason=row["reason"],
+        cause=row["cause"],
+        created=row["created"],
+        started=row["started"],
+        finished=row["finished"],
+        attempt=row["attempt"],
+        counts=Counts(**counts),
+        inputs=inputs,
+        output_commit=row["id"] if done else None,
+        index=row["index_key"],
+        index_hash=row["index_hash"],
+        digest=row["digest"],
+        fence=row["fence"],
+        worker=row["holder"],
+        spark_application=row["spark_application"],
+        priority=row["priority"],
+        backfill=row["backfill"],
+    )

@@ -1,0 +1,358 @@
+"""Pipelines on the command line, as far as nothing needs to run."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from trunkline.cli import yamltext
+
+SPEC = """\
+pipeline: {name: sizes}
+description: How large each file is
+input:
+  pfs: {repo: orders, glob: "/*"}
+transform:
+  image: ubuntu:24.04
+  cmd: [sh, -c, "wc -c < $orders > pfs/out/size"]
+"""
+TWO = (
+    SPEC
+    + """\
+---
+pipeline: {name: total}
+input:
+  pfs: {repo: sizes, glob: /}
+transform:
+  cmd: [sh, -c, "cat pfs/sizes/* > pfs/out/all"]
+"""
+)
+TIMED = """\
+pipeline: {name: hourly}
+input:
+  cron: {name: tick, spec: "@hourly"}
+transform:
+  cmd: ["true"]
+"""
+
+
+@pytest.fixture
+def specs(lake):
+    Path("sizes.yaml").write_text(SPEC)
+    Path("two.yaml").write_text(TWO)
+    Path("timed.yaml").write_text(TIMED)
+    Path("wrong.yaml").write_text(SPEC.replace("glob:", "blob:"))
+    Path("lost.yaml").write_text(SPEC.replace("repo: orders", "repo: ordres"))
+    Path("lines.jsonnet").write_text(
+        "function(repo) {pipeline: {name: 'n'}, input: {pfs: {repo: repo, glob: '/'}},"
+        " transform: {cmd: ['true']}}"
+    )
+    return lake
+
+
+@pytest.fixture
+def applied(cli, specs):
+    cli.ok("pipeline", "apply", "two.yaml")
+    return specs
+
+
+def test_apply_says_what_it_did_and_what_it_ignored(cli, specs):
+    result = cli("pipeline", "apply", "two.yaml")
+    assert result.code == 0
+    assert re.fullmatch(
+        r"Created sizes, version 1: job sizes@\w{12} is waiting\.\n"
+        r"Created total, version 1: job total@\w{12} is waiting\.\n"
+        r"trunkline run runs what waits\.\n",
+        result.out,
+    )
+    assert result.err == "note: ignored, since it means nothing here: transform.image\n"
+    assert cli.ok("pipeline", "apply", "two.yaml").splitlines() == [
+        "sizes is unchanged (version 1).",
+        "total is unchanged (version 1).",
+    ]
+
+
+def test_apply_as_json(cli, specs):
+    result = cli("pipeline", "apply", "sizes.yaml", "--json")
+    assert result.err == ""
+    (one,) = result.json["applied"]
+    assert result.json["ignored"] == ["transform.image"]
+    assert (one["name"], one["action"], one["version"]) == ("sizes", "created", 1)
+    assert len(one["job"]) == 32
+
+
+def test_a_dry_run_is_a_plan(cli, specs):
+    said = cli.ok("pipeline", "apply", "two.yaml", "--dry-run")
+    assert said == cli.ok("plan", "two.yaml")
+    assert cli.json("pipeline", "list") == []
+
+
+def test_plan(cli, specs):
+    lines = cli.ok("plan", "two.yaml").splitlines()
+    assert lines[:3] == [
+        "PIPELINE  ACTION  VERSION  RUN  REUSE  KEEP  DROP  WHY",
+        "sizes     create        1    2      0     0     0  2 new",
+        "total     create        1    0      0     0     0",
+    ]
+    assert "  +  orders:/a.csv  new" in lines
+    assert lines[-1] == "After sizes: total."
+    found = cli.json("plan", "two.yaml")["pipelines"]
+    assert [(one["name"], one["run"], one["reasons"]) for one in found] == [
+        ("sizes", 2, {"new": 2}),
+        ("total", 0, {}),
+    ]
+
+
+def test_plan_alone_says_what_is_due(cli, applied):
+    assert cli.ok("plan").splitlines()[1].split()[:4] == ["sizes", "unchanged", "1", "2"]
+
+
+def test_list_and_inspect(cli, applied):
+    rows = cli.ok("pipeline", "list").splitlines()
+    assert rows[1].split()[:6] == ["sizes", "1", "running", "created", "cmd", "orders"]
+    page = cli.ok("pipeline", "inspect", "sizes")
+    assert "Description: How large each file is" in page
+    assert "    pfs: {repo: orders," in page
+    found = cli.json("pipeline", "inspect", "sizes")
+    assert found["spec"]["pipeline"]["name"] == "sizes"
+    assert found["last_state"] == "created"
+
+
+def test_a_shown_spec_can_be_applied_again(cli, applied):
+    Path("again.yaml").write_text(cli.ok("pipeline", "inspect", "sizes", "--spec"))
+    assert cli.ok("pipeline", "apply", "again.yaml") == "sizes is unchanged (version 1).\n"
+
+
+def test_versions(cli, applied):
+    Path("sizes.yaml").write_text(SPEC.replace("wc -c", "wc -l"))
+    assert "Updated sizes, version 2: job" in cli.ok("pipeline", "apply", "sizes.yaml")
+    assert [one["version"] for one in cli.json("pipeline", "versions", "sizes")] == [2, 1]
+    old = cli.ok("pipeline", "inspect", "sizes", "--version", "1", "--spec")
+    assert "wc -c" in old
+    assert "/pipeline.json" in cli.ok("diff", "sizes.code@v1", "sizes.code@v2")
+
+
+def test_datums_of_a_spec_that_never_ran(cli, specs):
+    found = cli.json("datum", "list", "-f", "sizes.yaml")
+    assert [one["inputs"][0]["path"] for one in found] == ["/a.csv", "/day=1"]
+    assert found[0].keys() >= {"id", "state", "reason", "inputs"}
+    assert found[0]["inputs"][0].keys() >= {"name", "repo", "path", "join_on", "group_by"}
+    assert {(one["state"], one["reason"]) for one in found} == {("waiting", "new")}
+    lines = cli.ok("datum", "list", "-f", "sizes.yaml").splitlines()
+    assert lines[0].split() == ["DATUM", "STATE", "REASON", "INPUTS"]
+    assert lines[1].split()[1:] == ["waiting", "new", "orders:/a.csv"]
+    assert cli.json("datum", "list", "-f", "sizes.yaml", "--state", "skipped") == []
+    given = cli.json("datum", "list", "-f", "lines.jsonnet", "--arg", "repo=orders")
+    assert [one["inputs"][0]["path"] for one in given] == ["/"]
+
+
+def test_pause_and_resume(cli, applied):
+    assert cli.ok("pipeline", "pause", "sizes") == "Paused sizes.\n"
+    assert cli.json("pipeline", "inspect", "sizes")["state"] == "paused"
+    assert "will make one job on resume" in cli.ok("pipeline", "inspect", "sizes")
+    states = {one["pipeline"]: one["state"] for one in cli.json("job", "list")}
+    assert states == {"sizes": "killed", "total": "unrunnable"}
+    assert re.match(
+        r"Resumed sizes: job sizes@\w+ is waiting", cli.ok("pipeline", "resume", "sizes")
+    )
+    assert cli.ok("pipeline", "resume", "sizes") == "Resumed sizes: nothing came meanwhile.\n"
+
+
+def test_run_makes_a_job(cli, applied):
+    job = cli.json("pipeline", "run", "sizes")["job"]
+    assert cli.json("job", "inspect", f"sizes@{job}")["cause"] == "run by hand"
+
+
+def test_delete(cli, applied):
+    assert cli.ok("pipeline", "delete", "total") == "Deleted pipeline total.\n"
+    assert "its data stays" in cli.ok("pipeline", "delete", "sizes", "--keep-repo")
+    assert cli.json("pipeline", "list") == []
+    assert "sizes" in cli.ok("repo", "list")
+
+
+def test_backfill(cli, specs):
+    for number in range(3):
+        Path("in/a.csv").write_text(f"{number}\n")
+        cli.ok("put", "orders@main:/a.csv", "in/a.csv")
+    cli.ok("pipeline", "apply", "sizes.yaml")
+    said = cli.ok("pipeline", "backfill", "sizes", "--branch", "past", "--from", "orders@main~2")
+    assert re.fullmatch(r"Backfill \w+: 3 jobs for 3 commits of orders, to sizes@past\.\n", said)
+    (found,) = cli.json("backfill", "list")
+    assert (found["total"], found["done"], found["state"]) == (3, 0, "running")
+    assert "State:    running: 0 of 3 jobs done" in cli.ok("backfill", "inspect", found["id"][:12])
+    for action, state in (("pause", "paused"), ("resume", "running"), ("cancel", "done")):
+        assert cli.json("backfill", action, found["id"])["state"] == state
+
+
+def test_pools(cli, lake):
+    assert cli.ok("pool", "set", "gpu", "2") == "At most 2 jobs at once in the pool gpu.\n"
+    assert cli.json("pool", "list") == [{"name": "gpu", "slots": 2, "running": 0, "waiting": 0}]
+    cli.ok("pool", "delete", "gpu")
+    assert cli.ok("pool", "list") == "No pools: trunkline pool set NAME SLOTS.\n"
+
+
+def test_tick(cli, specs):
+    cli.ok("pipeline", "apply", "timed.yaml")
+    assert cli.ok("tick", "hourly").startswith("Ticked hourly_tick: commit ")
+    assert len(cli.json("ls", "hourly_tick@main")) == 1
+    assert len(cli.json("tick", "hourly", "--name", "tick")) == 1
+
+
+def test_schema(cli, lake):
+    schema = json.loads(cli.ok("pipeline", "schema"))
+    assert "transform" in schema["properties"]
+    path = cli.ok("pipeline", "schema", "--path").strip()
+    assert json.loads(Path(path).read_text()) == schema
+
+
+def test_jobs_that_wait(cli, applied):
+    found = cli.json("job", "list")
+    assert [one["pipeline"] for one in found] == ["total", "sizes"]
+    assert found[0].keys() >= {
+        "id", "pipeline", "version", "state", "reason", "processed", "skipped", "failed",
+        "recovered", "total", "created", "started", "finished", "input_commits",
+        "output_commit", "bytes_in", "bytes_out",
+    }  # fmt: skip
+    assert cli.json("job", "list", "--pipeline", "sizes", "--state", "success") == []
+    assert len(cli.json("job", "list", "-n", "1")) == 1
+    job = found[0]["id"]
+    page = cli.ok("job", "inspect", f"sizes@{job[:12]}")
+    assert page.startswith(f"job sizes@{job}\n")
+    assert "Cause:    applied" in page
+    late = cli("job", "wait", job, "--timeout", "0.1s")
+    assert late.code == 124
+    assert "trunkline run" in late.err
+    assert cli.ok("job", "cancel", f"sizes@{job}") == f"Cancelled sizes@{job[:12]}.\n"
+    over = cli("job", "wait", job)
+    assert over.code == 1
+    assert f"■ sizes@{job[:12]}  killed: cancelled by" in over.out
+    assert cli.ok("job", "rerun", f"sizes@{job}").endswith("trunkline run runs what waits.\n")
+
+
+def test_branches_that_follow(cli, lake):
+    said = cli.ok(
+        "branch", "create", "orders@batches", "--trigger-on", "main", "--commits", "2",
+        "--size", "1GB",
+    )  # fmt: skip
+    assert said == "Created branch orders@batches; it follows main.\n"
+    trigger = {one["name"]: one["trigger"] for one in cli.json("branch", "list", "orders")}
+    assert trigger["main"] is None
+    assert (trigger["batches"]["on"], trigger["batches"]["size"]) == ("main", 10**9)
+    for number in range(2):
+        Path("in/a.csv").write_text(f"{number}\n")
+        cli.ok("put", "orders@main:/a.csv", "in/a.csv")
+    head, *rows = cli.ok("branch", "list", "orders").splitlines()
+    assert head.split()[-3:] == ["FOLLOWS", "LAST", "FOUND"]
+    batches = next(row for row in rows if row.startswith("batches"))
+    assert "main on 953.7 MiB or 2 commits" in batches
+    assert not batches.endswith(" -")
+
+
+CASES = [
+    # what, arguments, exit code, what the line says
+    ("no such file", ["pipeline", "apply", "sizes.yml"], 3, r'Did you mean "sizes.yaml"'),
+    ("unknown field", ["pipeline", "apply", "wrong.yaml"], 2, r"wrong\.yaml:4: .*blob.*glob"),
+    ("unknown input", ["pipeline", "apply", "lost.yaml"], 3, r'ordres.*Did you mean "orders"'),
+    ("plan of the same", ["plan", "lost.yaml"], 3, r"ordres"),
+    ("both ways", ["plan", "sizes.yaml", "--reprocess", "--no-reprocess"], 2, r"both|exclude"),
+    ("argument without value", ["plan", "sizes.yaml", "--arg", "x"], 2, r"name=value"),
+    ("no file at all", ["pipeline", "apply"], 2, r"FILE"),
+    ("unknown pipeline", ["pipeline", "inspect", "size"], 3, r'Did you mean "sizes"'),
+    ("unknown version", ["pipeline", "inspect", "sizes", "--version", "9"], 3, r"version 9"),
+    ("delete what is read", ["pipeline", "delete", "sizes"], 6, r"read by total"),
+    ("a repo is no pipeline", ["pipeline", "run", "orders"], 3, r"orders"),
+    ("put to an output", ["put", "sizes@main:/x", "in/a.csv"], 5, r"only its jobs"),
+    ("unknown job", ["job", "inspect", "0123456789ab"], 3, r"0123456789ab"),
+    ("no job id", ["job", "inspect", "sizes"], 2, r"sizes"),
+    ("unknown state", ["job", "list", "--state", "sucess"], 2, r'Did you mean "success"'),
+    ("unknown datum state", ["datum", "list", "-f", "sizes.yaml", "--state", "x"], 2, r"x"),
+    ("jobs of no pipeline", ["job", "list", "--pipeline", "x"], 3, r"no pipeline"),
+    ("job and spec", ["datum", "list", "x@0123456789", "-f", "sizes.yaml"], 2, r"either"),
+    ("neither job nor spec", ["datum", "list"], 2, r"either"),
+    ("bad timeout", ["job", "wait", "0123456789ab", "--timeout", "soon"], 2, r"soon"),
+    ("wait for nothing", ["job", "wait", "0123456789ab"], 3, r"0123456789ab"),
+    (
+        "backfill of another",
+        ["pipeline", "backfill", "sizes", "--from", "total@main"],
+        (2, 3),
+        r".",
+    ),
+    ("unknown backfill", ["backfill", "inspect", "0123"], 3, r"0123"),
+    ("cancel no backfill", ["backfill", "cancel", "0123"], 3, r"0123"),
+    ("negative pool", ["pool", "set", "x", "--", "-1"], 2, r"-1"),
+    ("pool by words", ["pool", "set", "x", "two"], 2, r"whole number"),
+    ("unknown pool", ["pool", "delete", "x"], 3, r'"x"'),
+    ("tick without a clock", ["tick", "sizes"], (2, 3, 6), r"sizes"),
+    ("no jobs at once", ["run", "--jobs", "0"], 2, r"0"),
+    ("unknown secret", ["secret", "delete", "x"], 3, r'"x"'),
+    ("conditions of nothing", ["branch", "create", "orders@b", "--size", "1GB"], 2, r"trigger"),
+    ("no condition", ["branch", "create", "orders@b", "--trigger-on", "main"], 2, r"condition"),
+    ("bad size", ["branch", "create", "orders@b", "--trigger-on", "main", "--size", "x"], 2, r"x"),
+]
+
+
+@pytest.mark.parametrize("args, codes, message", [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_a_mistake(cli, applied, args, codes, message):
+    before = [
+        cli.json(*words) for words in (["pipeline", "list"], ["job", "list"], ["repo", "list"])
+    ]
+    result = cli(*args)
+    assert result.code in (codes if isinstance(codes, tuple) else (codes,)), result.err
+    lines = result.err.splitlines()
+    assert lines[0].startswith("error: ")
+    assert re.search(message, lines[0]), lines[0]
+    assert all(line.startswith("hint: ") for line in lines[1:])
+    assert result.out == ""
+    assert before == [
+        cli.json(*words) for words in (["pipeline", "list"], ["job", "list"], ["repo", "list"])
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"cmd": ["sh", "-c", "echo $a > b; exit 0"], "env": {"A": "1", "B": "yes", "c d": ""}},
+        {
+            "stdin": [
+                "a: b",
+                "- c",
+                "#no",
+                "null",
+                "~",
+                "1e3",
+                "0x1f",
+                " lead",
+                "trail ",
+                "2026-01-01",
+            ]
+        },
+        {"text": "one\ntwo\n\nthree\n", "odd": "one\n\ttwo", "space": "a\nb \n", "start": "\n a\n"},
+        {"nested": [{"pfs": {"repo": "a", "glob": "/*"}}, {"cross": [{"pfs": {"repo": "b"}}]}]},
+        {"numbers": [0, 1.5, True, None, -2], "unicode": "café ☕\u202e", "empty": {}, "none": []},
+        {
+            "words": [
+                "yes",
+                "No",
+                "on",
+                ".5",
+                ".inf",
+                "a,b",
+                "[x]",
+                "{y}",
+                "a: ",
+                "-",
+                "--",
+                "-x",
+                "=",
+                "<<",
+            ]
+        },
+        {"long": ["x" * 60, "y" * 60], "map": {"k" * 40: "v" * 60}, "k: k": 1, "true": "x"},
+    ],
+    ids=lambda value: "-".join(value),
+)
+def test_yaml_says_what_was_meant(value):
+    text = "\n".join(yamltext.lines(value)) + "\n"
+    assert yaml.safe_load(text) == value, text

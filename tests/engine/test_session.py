@@ -1,0 +1,313 @@
+"""Starting Spark: options, one line for what is wrong, a JVM that is ours, and a quick start."""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.engine import runners
+from tests.spark import free_port, python
+from trunkline import settings
+from trunkline.engine import archive, failures, launch
+from trunkline.engine.daemon import installed_first
+from trunkline.engine.java import find_java
+from trunkline.engine.options import SparkOptions, default_memory, retrying
+from trunkline.engine.session import spark_home, start
+from trunkline.engine.submit import run_sets
+from trunkline.errors import Precondition, Unavailable, Usage
+
+
+def options(tmp_path: Path, text: str = "", **environ: str) -> SparkOptions:
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    return SparkOptions.of(settings.Settings({}, environ, file))
+
+
+class TestOptions:
+    def test_defaults(self, tmp_path):
+        found = options(tmp_path)
+        assert (found.master, found.remote, found.packages) == ("local[*]", "", ())
+        conf = found.spark_conf()
+        assert conf["spark.master"] == "local[*,4]"
+        assert conf["spark.driver.bindAddress"] == "127.0.0.1"
+        assert conf["spark.ui.enabled"] == "false"
+        assert "spark.jars.packages" not in conf
+
+    def test_any_setting_of_spark_from_the_file(self, tmp_path):
+        text = '[spark]\nmemory = "2GiB"\n[spark.conf]\nspark.sql.ansi.enabled = false\n'
+        found = options(tmp_path, text + '"spark.x" = "a;b"\n')
+        assert found.conf == {"spark.sql.ansi.enabled": "false", "spark.x": "a;b"}
+        assert found.spark_conf()["spark.driver.memory"] == "2048m"
+
+    def test_any_setting_of_spark_from_the_environment(self, tmp_path):
+        found = options(tmp_path, TRUNKLINE_SPARK_CONF="spark.ui.enabled=true; spark.x=a=b")
+        assert found.spark_conf()["spark.ui.enabled"] == "true"
+        assert found.conf["spark.x"] == "a=b"
+
+    def test_a_cluster_is_not_bound_to_this_machine(self, tmp_path):
+        conf = options(tmp_path, TRUNKLINE_SPARK_MASTER="spark://h:7077").spark_conf()
+        assert "spark.driver.bindAddress" not in conf
+
+    def test_packages(self, tmp_path):
+        conf = options(tmp_path, TRUNKLINE_SPARK_PACKAGES="a.b:c_2.13:1.0, d:e:2").spark_conf()
+        assert conf["spark.jars.packages"] == "a.b:c_2.13:1.0,d:e:2"
+
+    @pytest.mark.parametrize(
+        "environ, words",
+        [
+            ({"TRUNKLINE_SPARK_CONF": "sql.x=1"}, 'spark.conf: "sql.x"'),
+            ({"TRUNKLINE_SPARK_CONF": "spark.x"}, "not of the form name=value"),
+            ({"TRUNKLINE_SPARK_MEMORY": "64MiB"}, "512MiB or more"),
+            ({"TRUNKLINE_SPARK_PACKAGES": "hadoop-aws"}, "not a Maven coordinate"),
+        ],
+    )
+    def test_what_is_wrong_is_said_where_it_stands(self, tmp_path, environ, words):
+        with pytest.raises(Usage, match=words):
+            options(tmp_path, **environ)
+
+    @pytest.mark.parametrize(
+        "master, with_tries",
+        [
+            ("local", "local[1,4]"),
+            ("local[3]", "local[3,4]"),
+            ("local[*]", "local[*,4]"),
+            ("local[2,1]", "local[2,1]"),
+            ("local-cluster[2,1,512]", "local-cluster[2,1,512]"),
+            ("spark://a:1", "spark://a:1"),
+        ],
+    )
+    def test_local_masters_retry(self, master, with_tries):
+        assert retrying(master) == with_tries
+
+    def test_memory_fits_the_machine(self):
+        assert 1 << 30 <= default_memory() <= 8 << 30
+
+
+class TestBeforeJava:
+    """What is wrong is said without starting anything. Run where no session is there to join."""
+
+    @pytest.fixture(autouse=True)
+    def no_session(self, monkeypatch):
+        monkeypatch.setattr("trunkline.engine.session._adopt", lambda options: None)
+
+    @pytest.mark.parametrize("master", ["foo", "local[x]", "local[0]", "spark://h", "mesos://h:1"])
+    def test_no_master(self, master):
+        with pytest.raises(Usage, match="not a master that Spark knows"):
+            start(SparkOptions(master=master))
+
+    def test_nobody_at_the_master(self):
+        begin = time.monotonic()
+        with pytest.raises(Unavailable, match=r"spark.master: nothing answers at 127.0.0.1:\d+"):
+            start(SparkOptions(master=f"spark://127.0.0.1:{free_port()}"))
+        assert time.monotonic() - begin < 6
+
+    def test_nobody_at_the_remote(self):
+        with pytest.raises(Unavailable, match="spark.remote: nothing answers at 127.0.0.1"):
+            start(SparkOptions(remote=f"sc://127.0.0.1:{free_port()}"))
+
+    def test_no_remote(self):
+        with pytest.raises(Usage, match="not of the form sc://host:port"):
+            start(SparkOptions(remote="http://there"))
+
+    def test_no_spark_at_spark_home(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+        with pytest.raises(Precondition, match="There is no Spark in"):
+            start(SparkOptions())
+
+    def test_no_java(self, monkeypatch):
+        monkeypatch.setattr("trunkline.engine.java._FOLDERS", ())
+        monkeypatch.setenv("PATH", "")
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        with pytest.raises(Precondition, match="Java 17 or newer"):
+            start(SparkOptions())
+
+
+class TestEnvironment:
+    def test_only_what_tasks_need(self):
+        environ = {"PATH": "/bin", "AWS_PROFILE": "p", "SPARK_REMOTE": "sc://x", "TOKEN": "secret"}
+        environ |= {"TRUNKLINE_CATALOG": "postgres://u:p@h", "HTTPS_PROXY": "x", "LC_ALL": "C"}
+        passed = launch.driver_environment(environ)
+        assert set(passed) == {"PATH", "AWS_PROFILE", "HTTPS_PROXY", "LC_ALL"}
+
+    def test_a_task_does_not_see_ours(self, spark):
+        (found,) = run_sets(spark, b"", [b"a"], runners.environment, group="environ").results
+        assert b"PYTEST_CURRENT_TEST" not in found
+
+    def test_workers_import_the_installed_pyspark(self):
+        zips = [
+            str(spark_home() / "python" / "lib" / name) for name in ("pyspark.zip", "p-src.zip")
+        ]
+        site = str(spark_home().parent)
+        assert installed_first([*zips, site]) == [site]
+        assert installed_first(["/elsewhere/pyspark.zip", site]) == ["/elsewhere/pyspark.zip", site]
+        assert installed_first(zips) == zips
+
+
+class TestFolders:
+    def test_what_a_killed_session_left_is_cleared_away(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        left, used = tmp_path / "trunkline-spark-left", tmp_path / "trunkline-spark-used"
+        for folder in (left, used, tmp_path / "trunkline-spark-not-ours"):
+            folder.mkdir()
+        launch._lock(left).close()
+        with launch._lock(used):
+            launch._clear_away()
+        kept = {path.name.removeprefix("trunkline-spark-") for path in tmp_path.iterdir()}
+        assert kept == {"used", "not-ours"}
+
+    def test_no_secret_stays_in_the_folder(self, spark):
+        assert not list(spark.jvm.folder.glob("*.properties"))
+        assert not (spark.jvm.folder / "gateway").exists()
+
+
+class TestArchive:
+    def test_it_belongs_to_one_java_and_one_spark(self, tmp_path):
+        (tmp_path / "jars").mkdir()
+        jar = tmp_path / "jars" / "a.jar"
+        jar.write_bytes(b"1")
+        java = find_java()
+        first = archive.archive_path(tmp_path, java, tmp_path)
+        assert archive.archive_path(tmp_path, java, tmp_path) == first
+        jar.write_bytes(b"22")
+        assert archive.archive_path(tmp_path, java, tmp_path) != first
+
+    def test_never_two_at_once(self, tmp_path):
+        with archive._alone(tmp_path) as first, archive._alone(tmp_path) as second:
+            assert (first, second) == (True, False)
+        with archive._alone(tmp_path) as again:
+            assert again
+
+    def test_a_failure_is_not_repeated_at_each_start(self, tmp_path, monkeypatch):
+        tries = []
+
+        def fail(*_: object) -> None:
+            tries.append(1)
+            raise OSError("no")
+
+        monkeypatch.setattr("trunkline.engine.session.rehearse", fail)
+        with pytest.raises(OSError, match="no"):
+            archive.make(tmp_path)
+        assert archive.make(tmp_path) is False
+        assert len(tries) == 1
+        assert not list(tmp_path.glob("*.part"))
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+    def test_no_harm_where_nothing_can_be_written(self, tmp_path):
+        tmp_path.chmod(0o500)
+        archive.make_in_background(tmp_path / "cache")
+        assert not (tmp_path / "cache").exists()
+
+    def test_no_harm_without_room(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(archive, "NEEDED_SPACE", 1 << 80)
+        monkeypatch.setattr("subprocess.Popen", None)
+        archive.make_in_background(tmp_path)
+
+    def test_a_spoilt_archive_is_passed_over(self, tmp_path):
+        bad = tmp_path / "bad.jsa"
+        bad.write_bytes(b"not an archive" * 1000)
+        assert archive.is_ready(bad)
+        done = os.popen(f"{find_java().path} {archive.use_option(bad)} -version 2>&1").read()
+        assert "version" in done
+
+
+class TestExplaining:
+    @pytest.mark.parametrize(
+        "said, kind, words",
+        [
+            ("Error: Could not reserve enough space for object heap", Precondition, "memory"),
+            ("java.net.BindException: Cannot assign requested address", Unavailable, "listen"),
+            (": java.io.IOException: No space left on device", Unavailable, "full"),
+            (
+                "ModuleNotFoundError: No module named 'trunkline'",
+                Precondition,
+                "lacks this version",
+            ),
+            ('Cannot run program "/x/python": error=2', Precondition, "no Python at /x/python"),
+            (
+                ": java.lang.IllegalArgumentException: spark.task.cpus should be int, but was a",
+                Usage,
+                "spark.task.cpus should be int, but was a.",
+            ),
+        ],
+    )
+    def test_in_one_line(self, said, kind, words):
+        error = failures.explain(said)
+        assert type(error) is kind
+        assert words in error.message
+
+    def test_the_cause_not_the_call(self):
+        said = (
+            "An error occurred while calling o1.x.\n: a.b.StrangeException: odd\n\tat a.b.C(D.java)"
+        )
+        assert failures.explain(said).message == "Spark failed: odd."
+
+
+STARTED = """
+    import json, os, signal, sys
+    from trunkline.engine.session import start
+    from trunkline.engine.options import SparkOptions
+    from trunkline.errors import TrunklineError
+    def begin(**options):
+        return start(SparkOptions(**options))
+    def attempt(**options):
+        try:
+            begin(**options).stop()
+        except TrunklineError as error:
+            return [type(error).__name__, error.message, error.hint]
+"""
+
+
+class TestProcess:
+    """A Spark of its own, in a process of its own. `python` asserts that stderr stays empty."""
+
+    def test_its_jvm_ends_with_it_and_may_be_killed(self):
+        code = """
+            before = signal.getsignal(signal.SIGINT)
+            spark = begin(master="local[1]")
+            facts = {"handler": signal.getsignal(signal.SIGINT) is before, "cores": spark.cores}
+            facts |= {"id": spark.application_id, "alive": spark.alive()}
+            facts["folder"] = str(spark.jvm.folder)
+            os.kill(spark.jvm.process.pid, signal.SIGKILL)
+            spark.jvm.process.wait()
+            facts["dead"] = not spark.alive()
+            spark.stop()
+            again = begin(master="local[2]")
+            facts["again"] = again.spark.range(5).count()
+            facts["pid"] = again.jvm.process.pid
+            print(json.dumps(facts))
+        """
+        found = python(STARTED, code)
+        assert found["handler"]
+        assert found["cores"] == 1
+        assert found["id"].startswith("local-")
+        assert found["alive"]
+        assert found["dead"]
+        assert found["again"] == 5
+        assert not Path(found["folder"]).exists()
+        assert ended(found["pid"]), "the JVM ends with the process that started it"
+        assert not [path for path in Path.cwd().iterdir() if path.name == "spark-warehouse"]
+
+    def test_what_only_java_finds_wrong(self):
+        code = """
+            print(json.dumps({
+                "memory": attempt(memory=1 << 60),
+                "value": attempt(conf={"spark.memory.fraction": "many"}),
+            }))
+        """
+        found = python(STARTED, code)
+        assert found["memory"][0] == "Precondition"
+        assert "memory" in found["memory"][1]
+        assert found["value"][0] == "Usage"
+        assert found["value"][1] == 'spark.memory.fraction is wrong: For input string: "many".'
+
+
+def ended(pid: int) -> bool:
+    for _ in range(200):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 0)
+            time.sleep(0.05)
+            continue
+        return True
+    return False

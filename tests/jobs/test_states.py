@@ -1,0 +1,586 @@
+"""How jobs begin, wait, end and are begun again: SEMANTICS 7."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+import trunkline as tl
+from tests.jobs.graphs import COPY, NOTHING, Graph, reads, until
+from trunkline import errors
+from trunkline.model.jobs import MOVES, Job, JobState
+
+
+def sh(script: str) -> list[str]:
+    return ["sh", "-c", script]
+
+
+def hang_on_bad(pids: Path) -> list[str]:
+    """A command that copies its file, or says who it is and hangs if the file is bad."""
+    bad = f'if grep -q bad pfs/orders/*; then echo $$ > "{pids}"; sleep 600; fi'
+    return sh(f"{bad}; cp pfs/orders/* pfs/out/")
+
+
+@contextmanager
+def working(graph: Graph, **how) -> Iterator[None]:
+    """A worker in the background, for as long as the test looks."""
+    stop = threading.Event()
+    thread = threading.Thread(
+        target=lambda: graph.lake.run(watch=True, stop=stop, **how), daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def names(jobs: list[Job]) -> list[str]:
+    return [str(job.pipeline) for job in jobs]
+
+
+# -- the way of a job --------------------------------------------------------------------------
+
+
+def test_a_job_is_created_then_runs_then_succeeds(graph: Graph):
+    graph.put("orders", a="x")
+    graph.apply("b", "orders")
+    assert graph.job("b").state is JobState.CREATED
+    seen: list[JobState] = []
+    graph.lake.run(listener=lambda event: seen.append(event.job.state) if event.job else None)
+    moves = list(zip([JobState.CREATED, *seen], seen, strict=False))
+    assert all(new is old or new in MOVES[old] for old, new in moves)
+    assert (seen[0], seen[-1]) == (JobState.RUNNING, JobState.SUCCESS)
+
+
+def test_its_record_tells_all_there_is_to_know(graph: Graph):
+    graph.put("orders", a="four")
+    graph.apply("b", "orders", sh("cat pfs/orders/a pfs/orders/a > pfs/out/a"))
+    found = graph.run_well().to_dict()
+    counts = {name: found[name] for name in ("processed", "skipped", "failed", "recovered")}
+    assert counts == {"processed": 1, "skipped": 0, "failed": 0, "recovered": 0}
+    assert (found["bytes_in"], found["bytes_out"], found["total"]) == (4, 8, 1)
+    assert (found["pipeline"], found["version"], found["attempt"]) == ("b", 1, 1)
+    assert found["output_commit"] == found["id"] == graph.head("b")
+    assert found["created"] <= found["started"] <= found["finished"]  # type: ignore[operator]
+    assert found["spark_application"]
+
+
+def test_jobs_are_listed_newest_first_and_by_state(graph: Graph):
+    graph.apply("b", "orders")
+    first = graph.put("orders", a="x")
+    second = graph.put("orders", a="bad")
+    graph.run()
+    assert [job.id for job in graph.lake.jobs("b")] == [second, first]
+    assert [job.id for job in graph.lake.jobs(state="failure")] == [second]
+    assert [job.id for job in graph.lake.jobs("b", limit=1)] == [second]
+    with pytest.raises(errors.Usage, match="is no state of a job"):
+        graph.lake.jobs(state="failed")
+
+
+def test_a_job_is_named_by_its_id_or_with_its_pipeline_where_several_share_it(idle: Graph):
+    idle.follow("b", "orders")
+    made = idle.put("orders", a="1")
+    assert idle.lake.job(made).info.id == made
+    idle.follow("c", "orders")
+    other = idle.put("orders", a="2")
+    with pytest.raises(errors.AmbiguousId, match="PIPELINE@ID|could be"):
+        idle.lake.job(other)
+    assert str(idle.lake.job(f"c@{other[:12]}").info.pipeline) == "c"
+    with pytest.raises(errors.NotFound):
+        idle.lake.job("0" * 32)
+
+
+def test_two_jobs_of_a_pipeline_run_in_order_though_there_is_room(graph: Graph, tmp_path):
+    order = tmp_path / "order"
+    graph.apply("b", tl.pfs("orders", "/"), sh(f'sleep 0.1; cat pfs/orders/a >> "{order}"'))
+    for text in ("1", "2", "3"):
+        graph.put("orders", a=text)
+    jobs = graph.run(jobs=3)
+    assert order.read_text() == "123"
+    assert [job.id for job in jobs] == graph.sets("b")
+
+
+def test_pipelines_without_a_common_path_run_side_by_side(graph: Graph, tmp_path):
+    here, there = tmp_path / "b", tmp_path / "c"
+    meet = 'touch "{}"; n=0; until test -e "{}" || test $((n=n+1)) -gt 200; do sleep 0.05; done; {}'
+    graph.apply("b", "orders", sh(meet.format(here, there, f'test -e "{there}"')), datum_tries=1)
+    graph.apply("c", "orders", sh(meet.format(there, here, f'test -e "{here}"')), datum_tries=1)
+    graph.put("orders", a="x")
+    assert {job.state for job in graph.run(jobs=2)} == {JobState.SUCCESS}
+
+
+# -- unrunnable --------------------------------------------------------------------------------
+
+
+def test_a_failure_makes_everything_below_unrunnable_down_the_chain(graph: Graph):
+    graph.apply("b", "orders")
+    graph.apply("c", "b")
+    graph.apply("d", "c")
+    graph.apply("other", "orders", ["true"])
+    made = graph.put("orders", a="bad")
+    graph.run()
+    assert graph.states(made) == {
+        "b": "failure",
+        "c": "unrunnable",
+        "d": "unrunnable",
+        "other": "success",
+    }
+    assert graph.job("c", made).reason == "its input b failed"
+    assert graph.job("d", made).reason == "its input c is unrunnable"
+
+
+def test_the_next_good_set_runs_all_of_the_chain(graph: Graph):
+    graph.apply("b", "orders")
+    graph.apply("c", "b")
+    graph.put("orders", a="bad")
+    graph.run()
+    made = graph.put("orders", a="good")
+    graph.run()
+    assert graph.states(made) == {"b": "success", "c": "success"}
+    assert graph.files("c") == {"/a": "good"}
+
+
+def test_an_input_that_failed_in_an_earlier_set_is_read_at_its_last_good_commit(graph: Graph):
+    graph.apply("b", "orders")
+    graph.apply("c", tl.cross(tl.pfs("b", "/*"), tl.pfs("rates", "/*")))
+    good = graph.put("orders", a="x")
+    graph.run()
+    graph.put("orders", a="bad")
+    late = graph.put("rates", r="1")
+    graph.run()
+    job = graph.job("c", late)
+    assert job.state is JobState.SUCCESS, job.reason
+    assert reads(job) == {"b": good, "rates": late}
+    assert graph.files("c") == {"/a": "x", "/r": "1"}
+
+
+def test_if_there_never_was_a_good_one_it_is_read_as_empty(graph: Graph):
+    graph.apply("b", "orders")
+    graph.apply("c", tl.union(tl.pfs("b", "/*"), tl.pfs("rates", "/*")))
+    graph.put("orders", a="bad")
+    late = graph.put("rates", r="1")
+    graph.run()
+    assert graph.job("c", late).state is JobState.SUCCESS
+    assert graph.files("c") == {"/r": "1"}
+
+
+# -- retry, timeout ----------------------------------------------------------------------------
+
+
+def test_a_job_is_tried_again_and_only_what_failed_runs(graph: Graph, tmp_path):
+    ran = tmp_path / "ran"
+    script = (
+        f'echo $(basename pfs/orders/*) >> "{ran}"; cp pfs/orders/* pfs/out/; '
+        f'test ! -e pfs/orders/b || test $(grep -c b "{ran}") -ge 3'
+    )
+    graph.put("orders", a="x", b="y")
+    retry = {"tries": 3, "backoff": "10ms", "factor": 2}
+    graph.apply("b", "orders", sh(script), datum_tries=1, retry=retry)
+    job = graph.run_well()
+    assert job.attempt == 3
+    assert sorted(ran.read_text().split()) == ["a", "b", "b", "b"]
+    assert graph.files("b") == {"/a": "x", "/b": "y"}
+
+
+def test_a_job_fails_when_all_its_tries_did(graph: Graph):
+    graph.put("orders", a="bad")
+    graph.apply("b", "orders", retry={"tries": 2, "backoff": "10ms"})
+    job = graph.run_one()
+    assert (job.state, job.attempt) == (JobState.FAILURE, 2)
+    assert "ValueError: bad content" in job.reason
+
+
+def test_while_it_waits_for_its_next_try_a_job_says_so(graph: Graph):
+    graph.put("orders", a="bad")
+    graph.apply("b", "orders", retry={"tries": 2, "backoff": "1h"})
+    with working(graph):
+        job = until(lambda: (job := graph.job("b")).state is JobState.WAITING and job)
+    assert "ValueError: bad content" in job.reason
+
+
+def test_a_job_that_takes_too_long_is_ended_and_its_processes_with_it(graph: Graph, tmp_path):
+    pids = tmp_path / "pids"
+    graph.put("orders", a="x", b="bad")
+    graph.apply("b", "orders", hang_on_bad(pids), job_timeout="3s", datum_set_spec={"number": 1})
+    job = graph.run_one()
+    assert (job.state, job.reason) == (JobState.FAILURE, "timed out after 3 s")
+    until(lambda: not psutil.pid_exists(int(pids.read_text())))
+
+
+def test_its_datums_tell_how_far_it_came(graph: Graph, tmp_path):
+    graph.put("orders", a="x", b="bad")
+    fields = {"job_timeout": "3s", "datum_set_spec": {"number": 1}}
+    graph.apply("b", "orders", hang_on_bad(tmp_path / "pids"), **fields)
+    job = graph.run_one()
+    found = {paths: (str(one.state), one.reason) for paths, one in graph.datums(job).items()}
+    assert found == {
+        "/a": ("success", "new"),
+        "/b": ("failed", "failure: timed out after 3 s"),
+    }
+
+
+def test_what_it_did_before_is_used_by_the_next(graph: Graph, tmp_path):
+    graph.put("orders", a="x", b="bad")
+    fields = {"job_timeout": "3s", "datum_set_spec": {"number": 1}}
+    graph.apply("b", "orders", hang_on_bad(tmp_path / "pids"), **fields)
+    graph.run_one()
+    graph.put("orders", b="good")
+    job = graph.run_well()
+    assert graph.ran(job) == {"/b"}
+    assert graph.files("b") == {"/a": "x", "/b": "good"}
+
+
+def test_but_not_by_a_pipeline_that_runs_everything_in_every_job(graph: Graph, tmp_path):
+    graph.put("orders", a="x", b="bad")
+    fields = {"job_timeout": "3s", "datum_set_spec": {"number": 1}, "reprocess_spec": "every_job"}
+    graph.apply("b", "orders", hang_on_bad(tmp_path / "pids"), **fields)
+    graph.run_one()
+    graph.put("orders", b="good")
+    assert graph.ran(graph.run_well()) == {"/a", "/b"}
+
+
+# -- cancel ------------------------------------------------------------------------------------
+
+
+def test_a_job_that_waits_can_be_cancelled_and_so_is_what_waits_for_it(idle: Graph):
+    idle.follow("b", "orders")
+    idle.follow("c", "b")
+    made = idle.put("orders", a="1")
+    done = idle.lake.cancel_job(f"b@{made}")
+    assert (done.state, done.reason) == (JobState.KILLED, "cancelled by ada")
+    assert idle.states(made) == {"b": "killed", "c": "unrunnable"}
+    assert idle.run() == []
+
+
+def test_a_job_that_runs_can_be_cancelled_and_its_processes_die(graph: Graph, tmp_path):
+    pids = tmp_path / "pids"
+    graph.put("orders", a="bad")
+    graph.apply("b", "orders", hang_on_bad(pids))
+    with working(graph):
+        pid = int(until(lambda: pids.exists() and pids.read_text().strip()))
+        graph.lake.cancel_job(f"b@{graph.job('b').id}", "enough")
+        until(lambda: not psutil.pid_exists(pid))
+        job = graph.job("b")
+    assert (job.state, job.reason) == (JobState.KILLED, "enough")
+    assert graph.head("b") is None
+
+
+def test_the_worker_goes_on_with_the_next_job(graph: Graph, tmp_path):
+    pids = tmp_path / "pids"
+    graph.put("orders", a="bad")
+    graph.apply("b", "orders", hang_on_bad(pids))
+    with working(graph):
+        until(lambda: pids.exists() and pids.read_text().strip())
+        graph.lake.cancel_job(f"b@{graph.job('b').id}")
+        made = graph.put("orders", a="good")
+        assert graph.lake.job(f"b@{made}").wait(60).state is JobState.SUCCESS
+
+
+def test_what_is_over_cannot_be_cancelled(idle: Graph):
+    idle.follow("b", "orders")
+    made = idle.put("orders", a="1")
+    idle.run()
+    with pytest.raises(errors.Precondition, match="is over: success"):
+        idle.lake.cancel_job(made)
+
+
+def test_pausing_kills_the_job_that_runs_and_resuming_makes_up_for_it(graph: Graph, tmp_path):
+    pids = tmp_path / "pids"
+    graph.put("orders", a="bad")
+    graph.apply("b", "orders", hang_on_bad(pids))
+    with working(graph):
+        pid = int(until(lambda: pids.exists() and pids.read_text().strip()))
+        graph.lake.pause_pipeline("b")
+        until(lambda: not psutil.pid_exists(pid))
+        graph.put("orders", a="good")
+        resumed = graph.lake.resume_pipeline("b")
+        assert graph.lake.job(f"b@{resumed}").wait(60).state is JobState.SUCCESS
+    assert graph.files("b") == {"/a": "good"}
+
+
+def test_a_new_version_kills_the_job_that_runs(graph: Graph, tmp_path):
+    pids = tmp_path / "pids"
+    graph.put("orders", a="bad")
+    graph.apply("b", "orders", hang_on_bad(pids))
+    with working(graph):
+        pid = int(until(lambda: pids.exists() and pids.read_text().strip()))
+        applied = graph.apply("b", "orders", sh("cp pfs/orders/* pfs/out/"))
+        until(lambda: not psutil.pid_exists(pid))
+        assert graph.lake.job(f"b@{applied.job}").wait(60).state is JobState.SUCCESS
+    first = graph.lake.jobs("b")[-1]
+    assert (first.state, first.reason) == (JobState.KILLED, "version 2 was applied")
+
+
+# -- wait --------------------------------------------------------------------------------------
+
+
+def test_waiting_for_a_set_waits_for_all_its_jobs(graph: Graph):
+    graph.apply("b", "orders")
+    graph.apply("c", "b")
+    with working(graph):
+        made = graph.put("orders", a="x")
+        assert {str(job.state) for job in graph.lake.wait(made, 60)} == {"success"}
+
+
+def test_waiting_ends_when_the_time_is_up(idle: Graph):
+    idle.follow("b", "orders")
+    made = idle.put("orders", a="1")
+    with pytest.raises(errors.TimedOut, match="is not over"):
+        idle.lake.wait(made, 0.01)
+
+
+# -- rerun -------------------------------------------------------------------------------------
+
+
+def test_a_rerun_tries_what_failed_and_all_below_as_a_new_set(graph: Graph, tmp_path):
+    mended = tmp_path / "mended"
+    body = COPY.replace("if ", f'if not __import__("os").path.exists("{mended}") and ')
+    graph.apply("b", "orders", COPY)
+    graph.apply("c", "b", body.replace('"bad"', '"x"'))
+    graph.apply("d", "c", COPY)
+    made = graph.put("orders", a="x")
+    graph.run()
+    assert graph.states(made) == {"b": "success", "c": "failure", "d": "unrunnable"}
+    mended.touch()
+    again = graph.lake.rerun_job(f"c@{made}")
+    graph.run()
+    assert graph.states(again) == {"c": "success", "d": "success"}
+    assert graph.job("c", again).cause == f"rerun of {made[:12]}"
+    assert graph.files("d") == {"/a": "x"}
+
+
+def test_a_cancelled_job_can_be_rerun(idle: Graph):
+    idle.follow("b", "orders")
+    made = idle.put("orders", a="1")
+    idle.lake.cancel_job(made)
+    again = idle.lake.rerun_job(made)
+    assert idle.run_one().id == again
+
+
+def test_what_did_not_fail_is_not_rerun(idle: Graph):
+    idle.follow("b", "orders")
+    made = idle.put("orders", a="1")
+    idle.run()
+    with pytest.raises(errors.Precondition, match="Nothing failed"):
+        idle.lake.rerun_job(made)
+
+
+# -- backfill ----------------------------------------------------------------------------------
+
+
+def test_a_backfill_makes_a_job_for_each_past_commit_on_a_branch_apart(graph: Graph):
+    past = [graph.put("orders", a=text) for text in ("1", "2", "3")]
+    graph.apply("b", "orders")
+    graph.run()
+    head = graph.head("b")
+    made = graph.lake.backfill("b")
+    assert (made.total, made.done, made.state) == (3, 0, "running")
+    graph.run()
+    for commit, text in zip(past, "123", strict=True):
+        assert graph.files(f"b@{commit}") == {"/a": text}
+    assert graph.head("b") == head
+    (after,) = graph.lake.backfills()
+    assert (after.state, after.total, after.done, after.failed) == ("done", 3, 3, 0)
+
+
+def test_a_backfill_uses_the_results_there_are(graph: Graph):
+    graph.put("orders", a="1", b="x")
+    graph.apply("b", "orders")
+    graph.run()
+    graph.put("orders", a="2")
+    graph.lake.pause_pipeline("b")
+    graph.lake.resume_pipeline("b")
+    graph.run()
+    graph.lake.backfill("b")
+    jobs = graph.run()
+    assert [graph.ran(job) for job in jobs] == [set() for _ in jobs]
+
+
+def test_a_backfill_can_be_of_some_commits_only(idle: Graph):
+    past = [idle.put("orders", a=text) for text in "12345"]
+    idle.follow("b", "orders")
+    idle.run()
+    made = idle.lake.backfill("b", f"orders@{past[1]}", f"orders@{past[3]}", branch="old")
+    assert (made.total, made.branch) == (3, "old")
+    idle.run()
+    assert [commit.id for commit in idle.lake.commits("b@old")] == past[3:0:-1]
+
+
+def test_a_backfill_can_be_paused_and_resumed(idle: Graph):
+    for text in "123":
+        idle.put("orders", a=text)
+    idle.follow("b", "orders")
+    idle.run()
+    made = idle.lake.backfill("b")
+    assert idle.lake.steer_backfill(made.id, "pause").state == "paused"
+    assert idle.run() == []
+    idle.lake.steer_backfill(made.id, "resume")
+    assert len(idle.run()) == 3
+
+
+def test_a_cancelled_backfill_kills_what_it_has_not_done(idle: Graph):
+    for text in "123":
+        idle.put("orders", a=text)
+    idle.follow("b", "orders")
+    idle.run()
+    made = idle.lake.backfill("b")
+    idle.lake.steer_backfill(made.id, "cancel")
+    assert idle.run() == []
+    reasons = {job.reason for job in idle.lake.jobs("b", state="killed")}
+    assert reasons == {"its backfill was cancelled"}
+
+
+def test_what_a_backfill_did_not_finish_another_one_does(graph: Graph):
+    for text in "12":
+        graph.put("orders", a=text)
+    graph.apply("b", "orders")
+    graph.run()
+    first = graph.lake.backfill("b")
+    graph.lake.steer_backfill(first.id, "cancel")
+    graph.lake.backfill("b", branch="again")
+    graph.run()
+    found = [graph.files(f"b@{commit.id}") for commit in graph.lake.commits("b@again")]
+    assert found == [{"/a": "2"}, {"/a": "1"}]
+
+
+def test_a_backfill_cannot_go_where_the_present_is(idle: Graph):
+    idle.put("orders", a="1")
+    idle.follow("b", "orders")
+    with pytest.raises(errors.Usage, match="where the present is"):
+        idle.lake.backfill("b", branch="main")
+
+
+def test_a_backfill_goes_through_a_repo_that_the_pipeline_reads(idle: Graph):
+    idle.put("orders", a="1")
+    made = idle.put("rates", r="1")
+    idle.follow("b", "orders")
+    with pytest.raises(errors.Usage, match="b does not read rates"):
+        idle.lake.backfill("b", f"rates@{made}")
+
+
+# -- pools and priorities ----------------------------------------------------------------------
+
+
+def test_a_pool_limits_how_many_of_its_jobs_run_at_once(graph: Graph, tmp_path):
+    lock = tmp_path / "lock"
+    script = sh(f'mkdir "{lock}" && sleep 0.2 && rmdir "{lock}"')
+    graph.lake.set_pool("small", 1)
+    for name in ("b", "c", "d"):
+        graph.apply(name, "orders", script, pool="small", datum_tries=1)
+    graph.put("orders", a="x")
+    assert {job.state for job in graph.run(jobs=3)} == {JobState.SUCCESS}
+
+
+def test_a_pool_without_slots_holds_its_jobs(idle: Graph):
+    idle.lake.set_pool("shut", 0)
+    idle.follow("b", "orders", pool="shut")
+    idle.follow("c", "orders")
+    idle.put("orders", a="1")
+    assert names(idle.run()) == ["c"]
+    assert idle.lake.pools() == [{"name": "shut", "slots": 0, "running": 0, "waiting": 1}]
+    idle.lake.set_pool("shut", 1)
+    assert names(idle.run()) == ["b"]
+
+
+def test_a_pool_that_is_deleted_limits_nothing(idle: Graph):
+    idle.lake.set_pool("shut", 0)
+    idle.follow("b", "orders", pool="shut")
+    idle.put("orders", a="1")
+    idle.lake.delete_pool("shut")
+    assert names(idle.run()) == ["b"]
+    with pytest.raises(errors.NotFound, match='no pool "shut"'):
+        idle.lake.delete_pool("shut")
+
+
+def test_jobs_with_a_higher_priority_go_first(idle: Graph):
+    for name, priority in (("low", -1), ("none", 0), ("high", 5)):
+        idle.follow(name, "orders", priority=priority)
+    idle.put("orders", a="1")
+    assert names(idle.run(jobs=1)) == ["high", "none", "low"]
+
+
+def test_of_equal_priority_the_oldest_goes_first(idle: Graph):
+    idle.follow("b", "orders")
+    idle.follow("c", "rates")
+    idle.put("rates", r="1")
+    idle.put("orders", a="1")
+    assert names(idle.run(jobs=1)) == ["c", "b"]
+
+
+# -- history under running jobs ----------------------------------------------------------------
+
+
+def test_dropping_an_input_with_all_that_derives_from_it_leaves_no_job_behind(idle: Graph):
+    idle.apply("b", tl.pfs("orders", NOTHING), ["true"])
+    first = idle.put("orders", a="1")
+    idle.run()
+    dropped = idle.put("orders", a="2")
+    idle.lake.drop("orders@main", recursive=True)
+    assert idle.head("orders") == first
+    jobs = idle.run()
+    assert [job.state for job in jobs] == [JobState.SUCCESS]
+    assert reads(jobs[0]) == {"orders": first}
+    gone = idle.job("b", dropped)
+    assert (gone.state, gone.reason) == (JobState.KILLED, "its commit was removed")
+
+
+# -- what happens around a job that runs -------------------------------------------------------
+
+
+def copy_when_told(go: Path) -> list[str]:
+    """A command that waits for a file before it copies a file called wait."""
+    wait = f'until test -e "{go}"; do sleep 0.05; done'
+    return sh(f"if test -e pfs/orders/wait; then {wait}; fi; cp pfs/orders/* pfs/out/")
+
+
+def test_an_output_branch_that_is_moved_meanwhile_is_built_on_as_it_is_then(graph: Graph, tmp_path):
+    go = tmp_path / "go"
+    graph.apply("b", "orders", copy_when_told(go))
+    first = graph.put("orders", a="1")
+    graph.run_well()
+    second = graph.put("orders", b="2")
+    graph.run_well()
+    with working(graph):
+        third = graph.put("orders", wait="3")
+        until(lambda: graph.job("b").state is JobState.RUNNING)
+        graph.lake.move_branch("b@main", first)
+        go.touch()
+        assert graph.lake.job(f"b@{third}").wait(60).state is JobState.SUCCESS
+    assert graph.files("b") == {"/a": "1", "/b": "2", "/wait": "3"}
+    assert [commit.id for commit in graph.lake.commits("b@main")] == [third, first]
+    assert graph.files(f"b@{second}") == {"/a": "1", "/b": "2"}
+
+
+def test_a_pipeline_that_is_deleted_while_it_runs_leaves_nothing(graph: Graph, tmp_path):
+    pids = tmp_path / "pids"
+    graph.put("orders", a="bad")
+    graph.apply("b", "orders", hang_on_bad(pids))
+    graph.apply("c", "orders", ["true"])
+    with working(graph):
+        pid = int(until(lambda: pids.exists() and pids.read_text().strip()))
+        graph.lake.delete_pipeline("b")
+        until(lambda: not psutil.pid_exists(pid))
+        made = graph.put("orders", a="x")
+        assert graph.lake.job(f"c@{made}").wait(60).state is JobState.SUCCESS
+    assert {str(repo.name) for repo in graph.lake.repos()} == {"orders", "rates", "c"}
+
+
+def test_a_worker_that_is_stopped_gives_its_job_back_for_the_next(graph: Graph, tmp_path):
+    go = tmp_path / "go"
+    graph.put("orders", a="1", wait="2")
+    graph.apply("b", "orders", copy_when_told(go), datum_set_spec={"number": 1})
+    with working(graph):
+        until(lambda: graph.job("b").state is JobState.RUNNING)
+    job = graph.job("b")
+    assert (job.state, job.reason) == (JobState.WAITING, "its worker stopped")
+    go.touch()
+    graph.run_well()
+    assert graph.files("b") == {"/a": "1", "/wait": "2"}

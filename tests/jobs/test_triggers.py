@@ -1,0 +1,247 @@
+"""Branches that follow others, by real commits: SEMANTICS 8. Nothing here needs Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import trunkline as tl
+from tests.jobs.graphs import NOTHING, Graph, reads
+from tests.schedule.conftest import Clock
+from trunkline import errors
+from trunkline.model.inputs import Trigger
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("trunkline.storage.catalog.sqlite.now_micros", lambda: made.micros)
+    return made
+
+
+def branch(graph: Graph, name: str, on: str = "main", **conditions: Any) -> None:
+    graph.lake.create_branch(f"orders@{name}", trigger=Trigger(on, **conditions))
+
+
+def verdict(graph: Graph, name: str) -> object:
+    return next(one["verdict"] for one in graph.lake.triggers("orders") if one["branch"] == name)
+
+
+# -- conditions --------------------------------------------------------------------------------
+
+
+def test_a_branch_moves_when_enough_commits_were_made_since_its_head(idle: Graph):
+    branch(idle, "live", commits=2)
+    idle.put("orders", a="1")
+    assert idle.head("orders@live") is None
+    second = idle.put("orders", a="2")
+    assert idle.head("orders@live") == second
+    idle.put("orders", a="3")
+    assert idle.head("orders@live") == second
+    fourth = idle.put("orders", a="4")
+    assert idle.head("orders@live") == fourth
+
+
+def test_a_branch_moves_when_the_other_has_grown_enough_since_its_head(idle: Graph):
+    branch(idle, "live", size=10)
+    idle.put("orders", a="x" * 9)
+    assert idle.head("orders@live") is None
+    second = idle.put("orders", b="x")
+    assert idle.head("orders@live") == second
+    idle.put("orders", c="x" * 9)
+    assert idle.head("orders@live") == second
+    fourth = idle.put("orders", d="x")
+    assert idle.head("orders@live") == fourth
+
+
+def test_what_shrinks_does_not_grow(idle: Graph):
+    branch(idle, "live", size=5)
+    first = idle.put("orders", a="x" * 5)
+    idle.put("orders", a=None)
+    assert idle.head("orders@live") == first
+
+
+def test_a_branch_moves_at_most_as_often_as_its_rate_allows(idle: Graph, clock: Clock):
+    branch(idle, "live", rate_limit="@hourly")
+    first = idle.put("orders", a="1")
+    assert idle.head("orders@live") == first
+    clock.set("2026-01-10T12:50:00Z")
+    idle.put("orders", a="2")
+    assert idle.head("orders@live") == first
+    clock.set("2026-01-10T13:00:00Z")
+    third = idle.put("orders", a="3")
+    assert idle.head("orders@live") == third
+
+
+def test_any_condition_suffices(idle: Graph):
+    branch(idle, "live", commits=5, size=10)
+    made = idle.put("orders", a="x" * 10)
+    assert idle.head("orders@live") == made
+
+
+def test_unless_all_must_hold(idle: Graph):
+    branch(idle, "live", commits=2, size=10, all=True)
+    idle.put("orders", a="x" * 10)
+    assert idle.head("orders@live") is None
+    made = idle.put("orders", b="x")
+    assert idle.head("orders@live") == made
+
+
+def test_a_trigger_says_how_far_it_is(idle: Graph):
+    branch(idle, "live", commits=3)
+    idle.put("orders", a="1")
+    assert verdict(idle, "live") == "1 of 3 commits"
+
+
+def test_cron_takes_no_notice_of_commits(idle: Graph, clock: Clock):
+    branch(idle, "night", cron="0 0 * * *")
+    newest = idle.put("orders", a="1")
+    assert idle.head("orders@night") is None
+    clock.set("2026-01-11T00:00:00Z")
+    idle.run()
+    assert idle.head("orders@night") == newest
+
+
+# -- what follows ------------------------------------------------------------------------------
+
+
+def test_readers_of_the_branch_run_in_the_set_of_the_commit_that_moved_it(idle: Graph):
+    branch(idle, "live", commits=2)
+    idle.apply("b", tl.pfs("orders", NOTHING, branch="live"), ["true"])
+    idle.put("orders", a="1")
+    assert idle.sets("b") == []
+    made = idle.put("orders", a="2")
+    assert idle.sets("b") == [made]
+    assert reads(idle.job("b")) == {"orders": made}
+
+
+def test_who_reads_both_branches_gets_one_job(idle: Graph):
+    branch(idle, "live", commits=1)
+    both = tl.cross(tl.pfs("orders", NOTHING, "new"), tl.pfs("orders", NOTHING, "old", "live"))
+    idle.apply("b", both, ["true"])
+    made = idle.put("orders", a="1")
+    assert idle.sets("b") == [made]
+    assert reads(idle.job("b")) == {"new": made, "old": made}
+
+
+def test_a_chain_moves_in_one_go_each_link_by_its_own_condition(idle: Graph):
+    branch(idle, "first", "main", commits=2)
+    branch(idle, "second", "first", commits=1)
+    branch(idle, "third", "second", commits=100)
+    idle.put("orders", a="1")
+    assert [idle.head(f"orders@{name}") for name in ("first", "second", "third")] == [None] * 3
+    made = idle.put("orders", a="2")
+    assert [idle.head(f"orders@{name}") for name in ("first", "second", "third")] == [
+        made,
+        made,
+        None,
+    ]
+
+
+def test_moving_the_followed_branch_by_hand_fires_nothing(idle: Graph):
+    idle.put("orders", a="1")
+    idle.lake.create_branch("orders@staging")
+    branch(idle, "live", "staging", commits=1)
+    before = idle.head("orders@live")
+    made = idle.put("orders", a="2")
+    idle.lake.move_branch("orders@staging", made)
+    assert idle.head("orders@live") == before
+
+
+def test_finishing_an_open_commit_fires(idle: Graph):
+    branch(idle, "live", commits=1)
+    opened = idle.lake.start_commit("orders@main")
+    assert idle.head("orders@live") is None
+    idle.lake.finish_commit("orders@main")
+    assert idle.head("orders@live") == opened.id
+
+
+def test_a_pipelines_output_can_be_followed(idle: Graph):
+    idle.follow("b", "orders")
+    idle.lake.create_branch("b@stable", trigger=Trigger("main", commits=2))
+    idle.apply("c", tl.pfs("b", NOTHING, branch="stable"), ["true"])
+    idle.put("orders", a="1")
+    idle.run()
+    assert idle.sets("c") == []
+    made = idle.put("orders", a="2")
+    idle.run()
+    assert idle.head("b@stable") == made
+    assert [reads(job) for job in idle.lake.jobs("c")] == [{"b": made}]
+    assert {str(job.state) for job in idle.lake.jobs("c")} == {"success"}
+
+
+# -- on an input of a pipeline -----------------------------------------------------------------
+
+
+def test_an_input_may_have_a_trigger_of_its_own(idle: Graph):
+    idle.apply("b", tl.pfs("orders", NOTHING, trigger={"commits": 2}), ["true"])
+    idle.put("orders", a="1")
+    assert idle.sets("b") == []
+    made = idle.put("orders", a="2")
+    assert idle.sets("b") == [made]
+    assert reads(idle.job("b")) == {"orders": made}
+
+
+def test_it_counts_what_was_there_before(idle: Graph):
+    idle.put("orders", a="1")
+    made = idle.put("orders", a="2")
+    idle.apply("b", tl.pfs("orders", NOTHING, trigger={"commits": 2}), ["true"])
+    assert reads(idle.job("b")) == {"orders": made}
+
+
+def test_its_trigger_goes_with_the_pipeline(idle: Graph):
+    idle.apply("b", tl.pfs("orders", NOTHING, trigger={"commits": 2}), ["true"])
+    idle.lake.delete_pipeline("b")
+    assert idle.lake.triggers("orders") == []
+
+
+def test_it_goes_too_when_the_pipeline_is_changed_not_to_have_it(idle: Graph):
+    idle.apply("b", tl.pfs("orders", NOTHING, trigger={"commits": 2}), ["true"])
+    idle.follow("b", "orders")
+    assert idle.lake.triggers("orders") == []
+
+
+# -- refused -----------------------------------------------------------------------------------
+
+
+def test_loops_are_refused(idle: Graph):
+    branch(idle, "first", commits=1)
+    branch(idle, "second", "first", commits=1)
+    back = tl.pfs("orders", NOTHING, branch="main", trigger={"branch": "second", "commits": 1})
+    with pytest.raises(errors.Usage, match="second → main|main → first → second"):
+        idle.apply("b", back, ["true"])
+    assert len(idle.lake.triggers("orders")) == 2
+
+
+def test_a_branch_cannot_follow_one_that_is_not_there(idle: Graph):
+    with pytest.raises(errors.TrunklineError, match='"nowhere"|"live"'):
+        branch(idle, "live", "nowhere", commits=1)
+    with pytest.raises(errors.TrunklineError):
+        branch(idle, "live", "live", commits=1)
+    assert [found.name for found in idle.lake.branches("orders")] == ["main"]
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [{"commits": -1}, {"commits": 0}, {"size": -1}, {}, {"rate_limit": "sometimes"}, {"cron": "x"}],
+    ids=str,
+)
+def test_conditions_that_cannot_be_meant_are_refused(idle: Graph, conditions):
+    with pytest.raises(errors.Usage):
+        branch(idle, "live", **conditions)
+    assert idle.lake.triggers("orders") == []
+
+
+@pytest.mark.parametrize("trigger", [{"size": "10 parsecs"}, {"commits": -2}, {}], ids=str)
+def test_so_are_they_in_a_spec(idle: Graph, trigger):
+    with pytest.raises(errors.InvalidSpec):
+        idle.apply("b", tl.pfs("orders", NOTHING, trigger=trigger), ["true"])
+
+
+def test_a_trigger_on_an_output_branch_is_refused(idle: Graph):
+    idle.follow("b", "orders")
+    idle.lake.create_branch("b@other")
+    output = tl.pfs("b", NOTHING, branch="main", trigger={"branch": "other", "commits": 1})
+    with pytest.raises(errors.Usage, match="is a pipeline's output"):
+        idle.apply("c", output, ["true"])

@@ -1,0 +1,152 @@
+"""Hypothesis strategies for pipelines: any spec that could have been read."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tests.strategies import names
+from trunkline.model.commits import RepoName
+from trunkline.model.inputs import Cron, Cross, Group, Input, Join, Pfs, Trigger, Union
+from trunkline.model.pipelines import (
+    Merge,
+    PipelineSpec,
+    Retry,
+    Sandbox,
+    Schedule,
+    Transform,
+)
+
+PROJECT = "shop"
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+lines = st.lists(texts, max_size=3).map(tuple)
+commands = st.builds(lambda program, rest: ("run" + program, *rest), texts, lines)
+seconds = st.integers(1, 10**6).map(float) | st.floats(0.001, 10**6, allow_nan=False)
+counts = st.integers(1, 10**9)
+variables = st.text("ABC_", min_size=1, max_size=6)
+crons = st.sampled_from(["0 6 * * *", "@hourly", "@every 10m", "*/5 9-17 * * MON-FRI"])
+zones = st.sampled_from(["UTC", "Europe/Berlin", "Asia/Tokyo"])
+policies = st.sampled_from(["none", "latest", "all", "all(3)"])
+moments = st.none() | st.just("2026-01-31T06:00:00Z")
+
+
+def pairs(keys: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[tuple[str, str], ...]]:
+    return st.dictionaries(keys, texts, max_size=3).map(lambda found: tuple(sorted(found.items())))
+
+
+triggers = st.builds(
+    Trigger,
+    branch=st.just("watched"),
+    size=st.none() | counts,
+    commits=counts,
+    rate_limit=st.none() | crons,
+    cron=st.none() | crons,
+    all=st.booleans(),
+    timezone=zones,
+)
+
+
+def leaf(number: int) -> st.SearchStrategy[Input]:
+    return st.builds(
+        Pfs,
+        name=st.just(f"in{number}"),
+        repo=st.builds(RepoName, st.sampled_from([PROJECT, "other"]), st.just(f"r{number}")),
+        glob=st.sampled_from(["/(*)", "/a/(*)-(?).csv"]),
+        branch=names.map(lambda name: f"b{name}"[:60]),
+        join_on=st.just("$1"),
+        outer_join=st.booleans(),
+        group_by=st.just("$1"),
+        lazy=st.booleans(),
+        empty_files=st.booleans(),
+        reference=st.booleans(),
+        propagation=st.booleans(),
+        trigger=st.none() | triggers,
+    )
+
+
+def cron(number: int) -> st.SearchStrategy[Input]:
+    return st.builds(
+        Cron,
+        name=st.just(f"in{number}"),
+        repo=st.just(RepoName(PROJECT, f"ticks{number}")),
+        cron=crons,
+        timezone=zones,
+        start=moments,
+        overwrite=st.booleans(),
+        catch_up=policies,
+    )
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> Input:
+    count = iter(range(100))
+
+    def part(depth: int, keyed: bool) -> Input:
+        kinds = ["leaf", "cross", "union", "join", "group"] if depth < 3 else ["leaf"]
+        kind = draw(st.sampled_from(kinds))
+        if kind == "leaf":
+            number = next(count)
+            made = leaf(number) if keyed else leaf(number) | cron(number)
+            return draw(made)
+        inner = keyed or kind in ("join", "group")
+        members = tuple(part(depth + 1, inner) for _ in range(draw(st.integers(1, 3))))
+        types = {"cross": Cross, "union": Union, "join": Join, "group": Group}
+        made_of: Input = types[kind](members)  # type: ignore[assignment]
+        return made_of
+
+    return part(0, False)
+
+
+secrets = st.dictionaries(
+    variables.map(lambda name: f"S{name}"),
+    st.sampled_from(["token", "db/password"]),
+    max_size=2,
+).map(lambda found: tuple(sorted(found.items())))
+
+_shared = {
+    "err_cmd": st.just(()),
+    "env": pairs(variables),
+    "secrets": secrets,
+    "working_dir": texts,
+    "code": texts,
+    "sandbox": st.sampled_from(Sandbox),
+    "memory": st.none() | counts,
+}
+
+transforms = st.builds(
+    Transform,
+    **{
+        **_shared,
+        "cmd": commands,
+        "stdin": lines,
+        "err_cmd": commands,
+        "err_stdin": lines,
+        "accept_return_code": st.sets(st.integers(0, 255), max_size=3).map(
+            lambda found: tuple(sorted(found))
+        ),
+    },
+) | st.builds(Transform, **{**_shared, "python": st.just("a/b.py:run")})
+
+specs = st.builds(
+    PipelineSpec,
+    name=st.builds(RepoName, st.just(PROJECT), names.map(lambda name: f"p{name}"[:60])),
+    input=inputs(),
+    transform=transforms,
+    description=texts,
+    output_branch=st.just("main") | names,
+    parallelism=st.none() | counts,
+    set_number=st.none() | counts,
+    set_bytes=st.none() | counts,
+    datum_tries=st.integers(1, 20),
+    datum_timeout=st.none() | seconds,
+    job_timeout=st.none() | seconds,
+    every_job=st.booleans(),
+    max_failed_datums=st.integers(0, 20),
+    merge=st.sampled_from(Merge),
+    priority=st.integers(-5, 5),
+    pool=st.just("") | names,
+    retry=st.builds(Retry, st.integers(1, 9), st.just(0.0) | seconds, st.floats(1, 100), seconds),
+    schedule=st.none() | st.builds(Schedule, crons, zones, policies, moments),
+    spark=pairs(texts.map(lambda name: f"spark.{name}")),
+    metadata=pairs(st.builds(str.__add__, st.sampled_from(["labels.", "annotations."]), texts)),
+)
