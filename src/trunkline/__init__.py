@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.errors import TrunklineError
 
 if TYPE_CHECKING:
+    from trunkline.model.inputs import Trigger
     from trunkline.pipeline.dsl import (
         Pipeline,
         cron,
@@ -35,6 +36,7 @@ __all__ = [
     "Diff",
     "Lake",
     "Pipeline",
+    "Trigger",
     "TrunklineError",
     "__version__",
     "cron",
@@ -52,6 +54,8 @@ _DECLARING = {"Pipeline", "cron", "cross", "group", "join", "pfs", "pipeline", "
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Trigger":
+        return import_module("trunkline.model.inputs").Trigger
     if name in _DECLARING:
         return getattr(import_module("trunkline.pipeline.dsl"), name)
     if name in __all__:

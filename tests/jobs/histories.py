@@ -107,7 +107,7 @@ _step = st.one_of(
     st.builds(Act, st.sampled_from(("run", "run", "run", "again", "pause", "resume"))),
 )
 histories = st.tuples(
-    st.lists(_put, min_size=3, max_size=6), st.lists(_step, min_size=6, max_size=14)
+    st.lists(_put, min_size=3, max_size=6), st.lists(_step, min_size=6, max_size=10)
 ).map(lambda parts: [*parts[0], Act("run"), *parts[1]])
 
 

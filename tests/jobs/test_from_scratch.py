@@ -13,7 +13,7 @@ from tests.jobs.histories import KINDS, Play, Step, histories
 from trunkline.model.jobs import DatumState, JobState
 
 few = settings(
-    max_examples=4,
+    max_examples=2,
     deadline=None,
     derandomize=True,
     database=None,

@@ -157,6 +157,22 @@ def test_a_drain_goes_on_with_what_became_ready_when_it_looked_away(
         graph.assert_right(lake, WORDS)
 
 
+def test_a_drain_reports_every_job_that_it_ended(
+    spark, tmp_path: Path, marks: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """However long it takes to look a job up once more."""
+    report = Worker._report_end
+
+    def slowly(worker: Worker, claim: claims.Claim) -> None:
+        time.sleep(0.5)
+        report(worker, claim)
+
+    monkeypatch.setattr(Worker, "_report_end", slowly)
+    with tl.init(tmp_path) as lake:
+        graph.make(lake, WORDS, marks)
+        assert sorted(job.pipeline.repo for job in lake.run().jobs) == sorted(graph.PIPELINES)
+
+
 def test_jobs_of_one_pipeline_on_several_branches_lose_no_results(
     spark, tmp_path: Path, marks: Path
 ):

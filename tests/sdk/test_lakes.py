@@ -25,6 +25,7 @@ from trunkline.errors import (
     WrongFormat,
 )
 from trunkline.model.ids import new_id
+from trunkline.storage.catalog import FORMAT
 
 
 class TestMakingAndOpening:
@@ -105,7 +106,10 @@ class TestFormats:
         with pytest.raises(WrongFormat, match="older format 0") as caught:
             tl.open(lake.location)
         assert caught.value.hint == "Run: trunkline migrate"
-        assert tl.migrate(lake.location).to_dict() == {"from_format": 0, "to_format": 1}
+        assert tl.migrate(lake.location).to_dict() == {
+            "from_format": 0,
+            "to_format": FORMAT,
+        }
         with tl.open(lake.location) as opened:
             assert tree(opened, "orders") == {"/a": "1"}
 

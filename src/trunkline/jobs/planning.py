@@ -16,7 +16,17 @@ from trunkline.lake.differences import differences
 from trunkline.lake.manifests import Tree
 from trunkline.pipeline.datums import Datum, datums
 from trunkline.pipeline.datums_delta import delta, is_local
-from trunkline.pipeline.plan import Action, CodeChange, LineState, Step, plan, plan_delta
+from trunkline.pipeline.plan import (
+    FAILED_BEFORE,
+    NEW,
+    Action,
+    CodeChange,
+    LineState,
+    Step,
+    changed_input,
+    plan,
+    plan_delta,
+)
 
 ALL = b""
 """The prefix of every line of an index, whose keys begin with names."""
@@ -84,17 +94,22 @@ def _decision(context: Context, step: Step, found: Found, every_job: bool) -> De
         if kept is not None:
             return Decision(Verdict.REUSE, KEPT, datum, step.before, kept)
     reason = step.reason
-    if reason == "new" and _failed_before(context, datum):
-        reason = "previous attempt failed"
+    if reason == NEW:
+        reason = _since_last_attempt(context, datum) or NEW
     return Decision(Verdict.RUN, reason, datum, step.before)
 
 
-def _failed_before(context: Context, datum: Datum) -> bool:
-    """Whether the job before this one tried the datum, in vain."""
+def _since_last_attempt(context: Context, datum: Datum) -> str:
+    """Why a datum runs that the job before this one tried in vain; '' if it did not."""
     if context.last is None or context.last_index is context.base.index:
-        return False
+        return ""
     line = context.last_index.find(datum.key)
-    return line is not None and line.split(b"\t", 3)[2] in FAILED_STATES
+    if line is None:
+        return ""
+    _, content, state, _ = line.split(b"\t", 3)
+    if state not in FAILED_STATES:
+        return ""
+    return changed_input(datum, content) or FAILED_BEFORE
 
 
 def code_change(context: Context, salt_before: str | None) -> CodeChange:

@@ -36,7 +36,7 @@ class Engine(Protocol):
 
     def run(
         self, work: Work, sets: list[bytes], claim: Claim, parallelism: int | None
-    ) -> list[SetReport]:
+    ) -> tuple[list[SetReport], tuple[int, ...]]:
         """Run every set and wait for all. Raises TrunklineError; may be cancelled."""
         ...
 
@@ -227,7 +227,10 @@ class JobRun:
             return []
         work = self._work(context)
         self._note(counts=self._counts(context, tally))
-        return self.engine.run(work, sets, self.claim, context.spec.parallelism)
+        reports, tally.totals.spark_jobs = self.engine.run(
+            work, sets, self.claim, context.spec.parallelism
+        )
+        return reports
 
     def _note(self, counts: Counts | None = None, state: JobState | None = None) -> None:
         job, repo = self.claim.job, self.claim.repo
@@ -419,6 +422,7 @@ class _Totals:
         self.states = dict.fromkeys(_STATES, 0)
         self.bytes_in = self.bytes_out = 0
         self.down = self.process = self.up = 0.0
+        self.spark_jobs: tuple[int, ...] = ()
 
     def add(self, result: DatumResult) -> None:
         self.states[result.state] += 1
@@ -439,6 +443,7 @@ class _Totals:
             download=round(self.down, 6),
             process=round(self.process, 6),
             upload=round(self.up, 6),
+            spark_jobs=self.spark_jobs,
         )
 
 

@@ -74,7 +74,8 @@ class SparkEngine:
 
     def run(
         self, work: Work, sets: list[bytes], claim: Claim, parallelism: int | None
-    ) -> list[SetReport]:
+    ) -> tuple[list[SetReport], tuple[int, ...]]:
+        """Run every set and wait for all: what each came to, and Spark's numbers of the job."""
         from trunkline.engine.runner.entry import run_encoded
         from trunkline.engine.submit import run_sets
 
@@ -87,7 +88,7 @@ class SparkEngine:
             description=f"{claim.job.pipeline}@{claim.job.short_id}",
             parallelism=parallelism,
         )
-        return [SetReport.decode(result) for result in outcome.results]
+        return [SetReport.decode(result) for result in outcome.results], outcome.job_ids
 
     def cancel(self, claim: Claim) -> None:
         session = self._session

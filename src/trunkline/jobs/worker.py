@@ -179,10 +179,13 @@ class Worker:
             text = f"{type(error).__name__}: {' '.join(str(error).split())} (this is a bug)"
             self._failed(running, TrunklineError(text), False)
         finally:
-            with self._lock:
-                self._running.pop(claim.txn, None)
-            self._report_end(claim)
-            self._bell.ring()
+            try:
+                # A drain is over, and its report made, when nothing runs any more.
+                self._report_end(claim)
+            finally:
+                with self._lock:
+                    self._running.pop(claim.txn, None)
+                self._bell.ring()
 
     def _stopped(self, running: _Running, error: TrunklineError) -> None:
         if running.timed_out and not running.lost:

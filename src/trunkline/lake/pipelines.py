@@ -409,6 +409,11 @@ def _drop_triggers(session: Session, repo: int, name: RepoName, kept: Collection
     for edge in pipelines.reads(session, repo):
         if edge.branch.startswith(f"{name.repo}-trigger-") and edge.branch not in kept:
             timing.remove_trigger(session, edge.source, edge.branch)
+            found = refs.branch(session, edge.source, edge.branch)
+            others = [r for r in pipelines.readers(session, edge.source, edge.branch)
+                      if r.pipeline != repo]  # fmt: skip
+            if found is not None and not others:
+                refs.remove_branch(session, edge.source, found, refs.Move("pipeline", "delete"))
 
 
 def require(session: Session, name: RepoName) -> PipelineRow:

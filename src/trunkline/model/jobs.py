@@ -80,6 +80,7 @@ class Counts:
     download: float = 0.0
     process: float = 0.0
     upload: float = 0.0
+    spark_jobs: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__}

@@ -148,7 +148,7 @@ def _step(datum: Datum, before: bytes | None, code: CodeChange, every_job: bool)
 def _reason(datum: Datum, before: bytes, code: CodeChange, every_job: bool) -> str:
     """Why a datum that was there before has to run, or '' if it need not."""
     _, content, state, _ = before.split(TAB, 3)
-    reasons = [_changed_input(datum, content), code.value]
+    reasons = [changed_input(datum, content), code.value]
     if any(reasons):
         return "; ".join(filter(None, reasons))
     if state != LineState.SUCCESS.encode():
@@ -156,7 +156,8 @@ def _reason(datum: Datum, before: bytes, code: CodeChange, every_job: bool) -> s
     return REPROCESS if every_job else ""
 
 
-def _changed_input(datum: Datum, before: bytes) -> str:
+def changed_input(datum: Datum, before: bytes) -> str:
+    """Which input is not what it was when its content was `before`, in words; '' if none."""
     if datum.content == before:
         return ""
     hashes = before.split(b",")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.errors import NotFound, Usage
 from trunkline.lake.bell import bell_of
 from trunkline.model.commits import Commit, RepoName
+from trunkline.model.inputs import leaves
 from trunkline.model.jobs import DatumInfo
 from trunkline.model.pipelines import PipelineInfo, PipelineVersion
 from trunkline.model.refs import Need
@@ -94,10 +95,11 @@ class Pipelines(LakeBase):
             ordered = check(session, found.declared)
         mode = _mode(reprocess, no_reprocess)
         graph = self._readers({one.spec.name for one in ordered}, ordered)
-        plans = []
+        plans: list[PipelinePlan] = []
         for one in ordered:
             version, action = self._would_be(one, mode)
-            plans.append(plan_of(self._core, version, action, graph[one.spec.name]))
+            note = _waits_for(one, plans)
+            plans.append(plan_of(self._core, version, action, graph[one.spec.name], note))
         return PlanReport(tuple(plans), tuple(found.ignored))
 
     def datums_of(
@@ -294,6 +296,13 @@ class Pipelines(LakeBase):
         with self._core.database.read() as session:
             dag = Dag.of(reading_graph(session, declared))
         return {name: tuple(map(str, dag.downstream(name))) for name in names}
+
+
+def _waits_for(one: Declared, before: list[PipelinePlan]) -> str:
+    """What is planned here is only what is there now: inputs that run first may change it."""
+    reads = {leaf.repo for leaf in leaves(one.spec.input)}
+    first = [plan.name for plan in before if plan.name in reads and (plan.run or plan.note)]
+    return f"waits for {', '.join(map(str, first))}" if first else ""
 
 
 def _mode(reprocess: bool, no_reprocess: bool) -> Reprocess:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trunkline.model.commits import Commit
+from trunkline.model.commits import Commit, RepoKind
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
 from trunkline.sdk.results import OpenCommit, Status
@@ -21,7 +21,8 @@ class Upkeep(LakeBase):
 
     def status(self) -> Status:
         with self._core.database.read() as session:
-            held = repos.all_repos(session)
+            every = repos.all_repos(session)
+            held = [repo for repo in every if repo.kind is not RepoKind.SYSTEM]
             open_commits = [
                 OpenCommit(str(branch.repo), branch.name, branch.open)
                 for repo in held

@@ -388,6 +388,7 @@ def _encode_inputs(inputs: Iterable[JobInput]) -> str:
 
 def _job(row: Row) -> Job:
     counts = json.loads(row["counts"])
+    counts["spark_jobs"] = tuple(counts.get("spark_jobs", ()))
     inputs = tuple(
         JobInput(one["name"], RepoName(one["project"], one["repo"]), one["branch"], one["commit"])
         for one in json.loads(row["inputs"])
