@@ -9,7 +9,7 @@ from tests.spark import shared_session
 from trunkline.engine.session import Session
 
 # Without a store, a database or a process: these answer in seconds, so they go first.
-PURE = ("model", "pipeline", "test_settings.py")
+PURE = ("model", "pipelines", "test_settings.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

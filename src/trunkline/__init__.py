@@ -18,7 +18,7 @@ from trunkline.errors import TrunklineError
 
 if TYPE_CHECKING:
     from trunkline.model.inputs import Trigger
-    from trunkline.pipeline.dsl import (
+    from trunkline.pipelines.dsl import (
         Pipeline,
         cron,
         cross,
@@ -57,7 +57,7 @@ def __getattr__(name: str) -> Any:
     if name == "Trigger":
         return import_module("trunkline.model.inputs").Trigger
     if name in _DECLARING:
-        return getattr(import_module("trunkline.pipeline.dsl"), name)
+        return getattr(import_module("trunkline.pipelines.dsl"), name)
     if name in __all__:
         return getattr(import_module("trunkline.sdk"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

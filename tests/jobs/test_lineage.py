@@ -20,7 +20,7 @@ from trunkline.jobs.ledger import patch
 from trunkline.model.commits import RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.lineage import Lineage, LineageNode
-from trunkline.pipeline.plan import IndexLine, LineState
+from trunkline.pipelines.plan import IndexLine, LineState
 from trunkline.storage.catalog import jobs
 from trunkline.storage.objects.keys import KeyMaker
 
@@ -364,7 +364,7 @@ def test_a_hundred_thousand_datums_answer_in_about_a_second(tmp_path: Path):
 
 
 def owner_of(key: bytes) -> bytes:
-    from trunkline.pipeline.datums import datum_id
+    from trunkline.pipelines.datums import datum_id
 
     return datum_id(key).encode()
 

@@ -11,7 +11,7 @@ from tests.lake.conftest import Trees, models, paths, sorted_by_bytes
 from trunkline.errors import NotFound, Usage
 from trunkline.lake import files
 from trunkline.model.files import FileInfo, FileType
-from trunkline.pipeline.globs import Glob
+from trunkline.pipelines.globs import Glob
 
 Model = dict[str, int]
 thorough = settings(

@@ -8,8 +8,8 @@ import pytest
 
 from tests.docs.console import ROOT, blocks
 from tests.schedule.declared import micros
-from trunkline.pipeline.cron import parse_cron, slot_name
-from trunkline.pipeline.spec import read_specs
+from trunkline.pipelines.cron import parse_cron, slot_name
+from trunkline.pipelines.spec import read_specs
 
 PAGE = (ROOT / "docs" / "scheduling.md").read_text(encoding="utf-8")
 SPECS = ["\n".join(block.lines) for block in blocks(PAGE) if block.info == "yaml"]

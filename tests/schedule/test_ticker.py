@@ -25,7 +25,7 @@ from trunkline.errors import Precondition
 from trunkline.lake import control
 from trunkline.model.commits import Origin
 from trunkline.model.pipelines import Schedule
-from trunkline.pipeline import cron as crons
+from trunkline.pipelines import cron as crons
 from trunkline.schedule import ticker as ticking
 from trunkline.schedule.ticker import Ticker
 from trunkline.schedule.ticks import draft_tick

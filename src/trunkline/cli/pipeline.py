@@ -228,7 +228,7 @@ def schema(
     path: Annotated[bool, typer.Option("--path", help="Only where the file is.")] = False,
 ) -> None:
     """Print the JSON Schema of specs, for editors."""
-    from trunkline.pipeline.spec.places import SCHEMA_FILE
+    from trunkline.pipelines.spec.places import SCHEMA_FILE
 
     run = session.of(ctx)
     if path:

@@ -80,12 +80,14 @@ def give_up(core: Core, claim: Claim) -> None:
         leases.release(session, claim.txn)
 
 
-def hand_back(core: Core, claim: Claim, reason: str, wait_seconds: float) -> None:
-    """Let somebody try again later."""
+def hand_back(
+    core: Core, claim: Claim, reason: str, wait_seconds: float, *, tried: bool = True
+) -> None:
+    """Let somebody try again later; without `tried` as if nobody had."""
     with core.database.write() as session:
         if jobs.holds(session, claim.repo, claim.job.id, claim.job.fence):
             moment = session.now() + int(wait_seconds * _MICROS)
-            jobs.wait(session, claim.repo, claim.job.id, reason, moment)
+            jobs.wait(session, claim.repo, claim.job.id, reason, moment, tried=tried)
         leases.release(session, claim.txn)
 
 

@@ -13,7 +13,7 @@ from trunkline.model.entries import line_path
 from trunkline.model.inputs import Leaf, leaves
 from trunkline.model.jobs import Job, JobInput, JobState
 from trunkline.model.pipelines import PipelineSpec, PipelineVersion
-from trunkline.pipeline.spec.codec import from_json
+from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import Session, commits, jobs, pipelines, refs, repos
 from trunkline.storage.catalog.pipelines import VersionRow
 

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from trunkline.engine.runner.task import DatumInput, DatumTask, SetTask
 from trunkline.jobs.context import Context
 from trunkline.jobs.planning import Decision
-from trunkline.pipeline.datums import Match, datum_hash, datum_id
+from trunkline.pipelines.datums import Match, datum_hash, datum_id
 
 SETS_PER_CORE = 4
 LARGEST_SET = 2_500

@@ -20,8 +20,8 @@ from trunkline.model.jobs import Job
 from trunkline.model.lineage import Lineage, LineageNode
 from trunkline.model.pipelines import Merge
 from trunkline.model.refs import Ref
-from trunkline.pipeline.datums import datum_id
-from trunkline.pipeline.plan import IndexLine
+from trunkline.pipelines.datums import datum_id
+from trunkline.pipelines.plan import IndexLine
 
 MOST_SHOWN = 20
 MOST_PLACES = 1_000

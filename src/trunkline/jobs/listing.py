@@ -17,8 +17,8 @@ from trunkline.model.commits import RepoName
 from trunkline.model.inputs import Leaf
 from trunkline.model.jobs import DatumInfo, DatumInput, DatumState, Job
 from trunkline.model.pipelines import PipelineVersion
-from trunkline.pipeline.datums import Datum, datum_id, datums
-from trunkline.pipeline.plan import IndexLine
+from trunkline.pipelines.datums import Datum, datum_id, datums
+from trunkline.pipelines.plan import IndexLine
 from trunkline.storage.catalog import pipelines
 
 SAMPLES = 20

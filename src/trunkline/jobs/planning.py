@@ -14,9 +14,9 @@ from trunkline.jobs.context import Context
 from trunkline.jobs.ledger import Kept, find_result
 from trunkline.lake.differences import differences
 from trunkline.lake.manifests import Tree
-from trunkline.pipeline.datums import Datum, datums
-from trunkline.pipeline.datums_delta import delta, is_local
-from trunkline.pipeline.plan import (
+from trunkline.pipelines.datums import Datum, datums
+from trunkline.pipelines.datums_delta import delta, is_local
+from trunkline.pipelines.plan import (
     FAILED_BEFORE,
     NEW,
     Action,

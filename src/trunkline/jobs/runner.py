@@ -21,8 +21,8 @@ from trunkline.lake.drafts import Planner, StoredTree
 from trunkline.lake.manifests import Tree
 from trunkline.model.jobs import Counts, JobState
 from trunkline.model.pipelines import Merge
-from trunkline.pipeline.datums import datum_id
-from trunkline.pipeline.plan import IndexLine, LineState
+from trunkline.pipelines.datums import datum_id
+from trunkline.pipelines.plan import IndexLine, LineState
 from trunkline.storage.catalog import commits, jobs, pipelines
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.intake import Intake
@@ -85,7 +85,7 @@ class JobRun:
         self._index: list[bytes] = []
         self._gone: list[bytes] = []
         self._results: list[bytes] = []
-        self._tried = claim.job.attempt > 1
+        self._tried = claim.job.fence > 1
 
     def run(self) -> JobState:
         """Do it. The state that the job is in afterwards; WAITING if it will be tried again."""

@@ -16,9 +16,9 @@ from trunkline.lake.manifests import EMPTY, Tree
 from trunkline.model.entries import TAB, line_path
 from trunkline.model.inputs import leaves
 from trunkline.model.jobs import Job, JobInput
-from trunkline.pipeline.datums import datum_id, datums, leaf_text
-from trunkline.pipeline.datums_identity import CUT, SEPARATOR
-from trunkline.pipeline.plan import IndexLine, LineState, line_key
+from trunkline.pipelines.datums import datum_id, datums, leaf_text
+from trunkline.pipelines.datums_identity import CUT, SEPARATOR
+from trunkline.pipelines.plan import IndexLine, LineState, line_key
 
 Matched = list[tuple[bytes, bytes]]
 """What a datum read: the leaf and the path in it, as keys have them."""

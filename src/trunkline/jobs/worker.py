@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from trunkline.engine.submit import JobCancelled
-from trunkline.errors import LeaseLost, TrunklineError, Unavailable
+from trunkline.errors import LeaseLost, Precondition, TrunklineError, Unavailable
 from trunkline.jobs import claims, finishing
 from trunkline.jobs.claims import Claim
 from trunkline.jobs.ledger import Parts
@@ -31,6 +31,8 @@ LOOK_SECONDS = 0.25
 PROGRESS_SECONDS = 1.0
 ATTEMPTS = 4
 """How often a job is tried when the machine, not the pipeline, is at fault."""
+DEATHS = 10
+"""How often a job may be lost with its worker: it may be what kills them."""
 
 log = logging.getLogger("trunkline.worker")
 Listener = Callable[[RunEvent], None]
@@ -48,6 +50,7 @@ class _Running:
     began: float = field(default_factory=time.monotonic)
     lost: str = ""
     timeout: float | None = None
+    tries: int = 1
     timed_out: bool = False
     seen: set[str] = field(default_factory=set)
     counts: Counts = field(default_factory=Counts)
@@ -118,7 +121,8 @@ class Worker:
             claim = claims.claim_next(self.core, self.name, self._lease)
             if claim is None:
                 return False
-            running = _Running(claim, timeout=self._timeout(claim))
+            timeout, tries = self._limits(claim)
+            running = _Running(claim, timeout=timeout, tries=tries)
         except Unavailable as error:
             # Should it have been claimed, the claim runs out.
             log.warning("cannot look for jobs: %s", error)
@@ -130,11 +134,13 @@ class Worker:
         threading.Thread(target=self._work, args=(running,), daemon=True).start()
         return True
 
-    def _timeout(self, claim: Claim) -> float | None:
+    def _limits(self, claim: Claim) -> tuple[float | None, int]:
+        """How long the job may take, and how often its pipeline wants it tried."""
         with self.core.database.read() as session:
             version = pipelines.version(session, claim.repo, claim.job.version)
-        limit = version.spec.get("job_timeout") if version else None
-        return float(limit) if limit else None
+        spec = version.spec if version else {}
+        timeout = spec.get("job_timeout")
+        return float(timeout) if timeout else None, int(spec.get("retry", {}).get("tries", 1))
 
     def _more_to_come(self) -> bool:
         """Whether a job waits for its next try, or is in another worker's hands."""
@@ -169,6 +175,8 @@ class Worker:
         claim = running.claim
         run = JobRun(self.core, claim, self.engine, self.options)
         try:
+            if claim.job.attempt > running.tries + DEATHS:
+                raise Precondition(f"Its worker was lost {claim.job.attempt - 1} times.")
             run.run()
         except (LeaseLost, JobCancelled) as error:
             self._stopped(running, error)
@@ -325,7 +333,7 @@ class Worker:
         for one in held:
             self._quietly(
                 lambda claim=one.claim: claims.hand_back(  # type: ignore[misc]
-                    self.core, claim, "its worker stopped", 0.0
+                    self.core, claim, "its worker stopped", 0.0, tried=False
                 )
             )
             one.lost = "its worker stopped"

@@ -20,7 +20,7 @@ from trunkline.model.inputs import Trigger
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
-from trunkline.pipeline.triggers import check_trigger
+from trunkline.pipelines.triggers import check_trigger
 from trunkline.storage.catalog import (
     Session,
     commits,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trunkline.errors import AmbiguousId, NotFound, Precondition, Usage
-from trunkline.lake.core import Core, repo_key, resolve
+from trunkline.lake.core import Core, repo_key, resolve, resolve_set
 from trunkline.lake.pipelines import require
 from trunkline.lake.propagation import Change, end_job, open_job, output_branch, spread
 from trunkline.model.commits import RepoName
@@ -14,7 +14,7 @@ from trunkline.model.inputs import leaves
 from trunkline.model.jobs import Job, JobState
 from trunkline.model.refs import Ref
 from trunkline.model.time import to_rfc3339
-from trunkline.pipeline.spec.codec import from_json
+from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import Session, commits, events, jobs, pipelines, refs, repos
 from trunkline.storage.catalog.pipelines import Edge, PipelineRow
 
@@ -132,9 +132,11 @@ def cancel(core: Core, text: str, project: str, reason: str) -> Job:
 def rerun(core: Core, text: str, project: str, author: str) -> str:
     """Try again what failed or was stopped in a job's set, at the present heads, as a new set."""
     with core.database.write() as session:
-        _, job = find_job(session, text, project)
-        bad = (JobState.FAILURE, JobState.KILLED)
-        mates = jobs.listed(session, id_prefix=job.id)
+        set_id = find_job(session, text, project)[1].id if "@" in text else text
+        mates = jobs.listed(session, id_prefix=resolve_set(session, set_id))
+        if not mates:
+            raise NotFound(f'There is no job "{text}".', hint="trunkline job list shows all jobs.")
+        job, bad = mates[0], (JobState.FAILURE, JobState.KILLED)
         failed = [repo_key(session, one.pipeline) for one in mates if one.state in bad]
         failed = [repo for repo in failed if pipelines.find(session, repo)]
         if not failed:

@@ -14,7 +14,7 @@ from trunkline.model.entries import Entry
 from trunkline.model.files import FileInfo, FileType
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.time import to_rfc3339
-from trunkline.pipeline.globs import Glob
+from trunkline.pipelines.globs import Glob
 from trunkline.storage.catalog import erasures
 from trunkline.storage.objects.reading import read_entry, read_range
 

@@ -8,7 +8,7 @@ from trunkline.lake.core import Core
 from trunkline.model.commits import Repo, RepoKind
 from trunkline.model.jobs import JobState
 from trunkline.model.lineage import Graph, GraphEdge, GraphNode
-from trunkline.pipeline.cron import in_words
+from trunkline.pipelines.cron import in_words
 from trunkline.storage.catalog import Session, jobs, pipelines, repos, timing
 from trunkline.storage.catalog.pipelines import PipelineRow
 

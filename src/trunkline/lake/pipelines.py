@@ -22,9 +22,9 @@ from trunkline.model.jobs import JobState
 from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
-from trunkline.pipeline.dag import order
-from trunkline.pipeline.spec.codec import from_json, to_json, transform_digest
-from trunkline.pipeline.triggers import check_trigger
+from trunkline.pipelines.dag import order
+from trunkline.pipelines.spec.codec import from_json, to_json, transform_digest
+from trunkline.pipelines.triggers import check_trigger
 from trunkline.storage.catalog import Session, events, jobs, pipelines, refs, repos, timing
 from trunkline.storage.catalog.pipelines import Edge, PipelineRow, VersionRow
 

@@ -11,7 +11,7 @@ from trunkline.lake.differences import Difference, differences
 from trunkline.lake.manifests import Tree
 from trunkline.model.entries import line_hash, line_size
 from trunkline.model.files import Change
-from trunkline.pipeline.globs import Glob
+from trunkline.pipelines.globs import Glob
 
 OURS, THEIRS = "ours", "theirs"
 # Stands for a file in a base that is itself a merge with a conflict: no file equals it.

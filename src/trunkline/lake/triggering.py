@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trunkline.pipeline.triggers import Facts, fires, order
+from trunkline.pipelines.triggers import Facts, fires, order
 from trunkline.storage.catalog import Session, commits, events, refs, repos, timing
 from trunkline.storage.catalog.refs import Move
 from trunkline.storage.catalog.timing import TriggerRow

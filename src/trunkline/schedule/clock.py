@@ -11,7 +11,7 @@ from typing import Self
 
 from trunkline.errors import Unavailable
 from trunkline.lake.core import Core
-from trunkline.pipeline.cron import SECOND
+from trunkline.pipelines.cron import SECOND
 from trunkline.schedule.ticker import Ticker
 
 log = logging.getLogger(__name__)

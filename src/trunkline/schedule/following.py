@@ -11,8 +11,8 @@ from trunkline.lake.core import Core
 from trunkline.lake.propagation import Change, Place, spread
 from trunkline.lake.triggering import point
 from trunkline.model.ids import new_id
-from trunkline.pipeline.cron import Slots, parse_cron, slot_name
-from trunkline.pipeline.triggers import due, order
+from trunkline.pipelines.cron import Slots, parse_cron, slot_name
+from trunkline.pipelines.triggers import due, order
 from trunkline.storage.catalog import Session, refs, repos, timing
 from trunkline.storage.catalog.timing import TriggerRow
 from trunkline.storage.crashpoints import crashpoint

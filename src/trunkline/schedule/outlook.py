@@ -11,7 +11,7 @@ from trunkline.errors import InvalidSchedule
 from trunkline.lake.core import Core
 from trunkline.lake.pipelines import require
 from trunkline.model.commits import RepoName
-from trunkline.pipeline.cron import slot_name
+from trunkline.pipelines.cron import slot_name
 from trunkline.schedule.ticks import schedules
 from trunkline.schedule.timetable import timetable
 from trunkline.storage.catalog import Session, pipelines, timing

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from trunkline.errors import TrunklineError, Unavailable
 from trunkline.lake.core import Core
 from trunkline.lake.transaction import Transaction
-from trunkline.pipeline.cron import slot_name
+from trunkline.pipelines.cron import slot_name
 from trunkline.schedule.following import move_due, next_move
 from trunkline.schedule.ticks import draft_tick
 from trunkline.schedule.timetable import timetable

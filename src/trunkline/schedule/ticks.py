@@ -10,7 +10,7 @@ from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import DEFAULT_BRANCH, Commit, Origin, RepoKind, RepoName
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
-from trunkline.pipeline.cron import SECOND, slot_name
+from trunkline.pipelines.cron import SECOND, slot_name
 from trunkline.storage.catalog import Session, commits, pipelines, refs, timing
 from trunkline.storage.catalog.timing import CronRow
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from trunkline.errors import InvalidSchedule
 from trunkline.model.suggest import shown
-from trunkline.pipeline.cron import (
+from trunkline.pipelines.cron import (
     SECOND,
     CatchUp,
     Slots,

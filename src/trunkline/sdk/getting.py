@@ -14,7 +14,7 @@ from trunkline.lake import files
 from trunkline.lake.core import Core, Resolved
 from trunkline.model.entries import Entry, line_path
 from trunkline.model.refs import Ref
-from trunkline.pipeline.globs import Glob
+from trunkline.pipelines.globs import Glob
 from trunkline.sdk.results import GetReport
 from trunkline.sdk.streams import open_chunks
 from trunkline.sdk.writer import Progress

@@ -257,7 +257,7 @@ class Pipelines(LakeBase):
 
         from trunkline.lake.pipelines import Reprocess, code_of
         from trunkline.model.entries import line_hash, line_path
-        from trunkline.pipeline.spec.codec import to_json, transform_digest
+        from trunkline.pipelines.spec.codec import to_json, transform_digest
 
         with self._core.database.read() as session:
             repo = repos.key_of(session, one.spec.name)
@@ -291,7 +291,7 @@ class Pipelines(LakeBase):
     ) -> dict[RepoName, tuple[str, ...]]:
         """Who follows each pipeline, directly or not, with what is about to be applied."""
         from trunkline.lake.pipelines import reading_graph
-        from trunkline.pipeline.dag import Dag
+        from trunkline.pipelines.dag import Dag
 
         with self._core.database.read() as session:
             dag = Dag.of(reading_graph(session, declared))
@@ -325,7 +325,7 @@ def _info(session: Session, row: pipelines.PipelineRow, version: int | None = No
     schedule = spec.get("schedule")
     words = ""
     if schedule:
-        from trunkline.pipeline.cron import in_words
+        from trunkline.pipelines.cron import in_words
 
         words = in_words(schedule["cron"], schedule.get("timezone", "UTC"))
     return PipelineInfo(

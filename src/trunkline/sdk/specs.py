@@ -14,8 +14,8 @@ from trunkline.ingest.walk import walk
 from trunkline.lake.pipelines import SPEC_FILE, Declared
 from trunkline.model.paths import normalize_path
 from trunkline.model.suggest import did_you_mean
-from trunkline.pipeline import dsl
-from trunkline.pipeline.spec import SourcedSpec, Specs
+from trunkline.pipelines import dsl
+from trunkline.pipelines.spec import SourcedSpec, Specs
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -48,7 +48,7 @@ def gather(things: tuple[Thing, ...], project: str, args: Mapping[str, str]) -> 
         if isinstance(thing, dsl.Declared):
             _add_declared(found, thing, project)
         elif isinstance(thing, Mapping):
-            from trunkline.pipeline.spec import read_raw
+            from trunkline.pipelines.spec import read_raw
 
             specs = read_raw(thing, where="the spec", project=project)
             found.add(specs, lambda one: _from_spec(one, Path.cwd()))
@@ -61,7 +61,7 @@ def gather(things: tuple[Thing, ...], project: str, args: Mapping[str, str]) -> 
 
 
 def _add_file(found: Gathered, name: str, project: str, args: Mapping[str, str]) -> None:
-    from trunkline.pipeline.spec import read_specs
+    from trunkline.pipelines.spec import read_specs
 
     text = sys.stdin.buffer.read() if name == STDIN else _read(Path(name))
     folder = Path.cwd() if name == STDIN else Path(name).absolute().parent
@@ -101,7 +101,7 @@ def _from_spec(sourced: SourcedSpec, folder: Path) -> Declared:
 
 
 def _check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
-    from trunkline.pipeline.source import reachable_source
+    from trunkline.pipelines.source import reachable_source
 
     name, _, function = sourced.spec.transform.python.partition(":")
     data = file if isinstance(file, bytes) else _read(file)

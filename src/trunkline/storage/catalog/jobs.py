@@ -241,11 +241,13 @@ def note(
     return touched == 1
 
 
-def wait(session: Session, repo: int, job_id: str, reason: str, not_before: int) -> None:
-    """Give the job back, to be claimed again not before a moment."""
+def wait(
+    session: Session, repo: int, job_id: str, reason: str, not_before: int, *, tried: bool = True
+) -> None:
+    """Give the job back, to be claimed again not before a moment; it may not count as a try."""
     session.execute(
         """UPDATE jobs SET state = :state, reason = :reason, not_before = :not_before,
-               expires = 0, holder = NULL
+               expires = 0, holder = NULL, attempt = attempt - :untried
            WHERE repo = :repo AND id = :id AND finished IS NULL""",
         {
             "repo": repo,
@@ -253,6 +255,7 @@ def wait(session: Session, repo: int, job_id: str, reason: str, not_before: int)
             "state": str(JobState.WAITING),
             "reason": reason,
             "not_before": not_before,
+            "untried": 0 if tried else 1,
         },
     )
 

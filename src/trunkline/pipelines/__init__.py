@@ -1,0 +1,4 @@
+"""What pipelines mean, without a store, a clock or an engine: everything here is pure.
+
+May import `model` and `errors`. Tested by tables of text cases and by properties.
+"""

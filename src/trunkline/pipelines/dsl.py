@@ -1,0 +1,245 @@
+"""Pipelines declared in Python.
+
+    @pipeline(input=pfs("images", glob="/*.png"))
+    def edges(datum):
+        ...
+
+    thumbs = Pipeline(name="thumbs", input=pfs("images", glob="/*"), cmd=["sh", "thumbs.sh"])
+
+Everything becomes the same plain data a YAML file holds, and is checked by the same reader.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from trunkline.errors import InvalidSpec
+from trunkline.pipelines.source import reachable_source
+
+if TYPE_CHECKING:
+    from trunkline.model.pipelines import PipelineSpec
+    from trunkline.pipelines.spec.places import SourcedSpec, Specs
+
+InputDict = dict[str, Any]
+
+# Options that a spec has inside `transform`; all others are its own fields.
+_OF_TRANSFORM = {
+    "accept_return_code", "code", "env", "err_cmd", "err_stdin", "sandbox", "secrets", "stdin",
+    "working_dir",
+}  # fmt: skip
+_SHORT = {
+    "parallelism": ("parallelism_spec", "constant"),
+    "memory": ("resource_limits", "memory"),
+}
+
+
+def pfs(
+    repo: str,
+    glob: str = "/",
+    name: str | None = None,
+    branch: str | None = None,
+    **fields: Any,
+) -> InputDict:
+    """Files and folders of a repo: one datum for each match of `glob`."""
+    return {"pfs": _given(repo=repo, glob=glob, name=name, branch=branch, **fields)}
+
+
+def cron(name: str, spec: str, **fields: Any) -> InputDict:
+    """A clock: one datum for each tick."""
+    return {"cron": _given(name=name, spec=spec, **fields)}
+
+
+def cross(*members: InputDict) -> InputDict:
+    """Every combination of the members' datums."""
+    return {"cross": list(members)}
+
+
+def union(*members: InputDict) -> InputDict:
+    """The members' datums together."""
+    return {"union": list(members)}
+
+
+def join(*members: InputDict) -> InputDict:
+    """Files whose `join_on` agrees, in every combination."""
+    return {"join": list(members)}
+
+
+def group(*members: InputDict) -> InputDict:
+    """All files whose `group_by` agrees, together."""
+    return {"group": list(members)}
+
+
+class Declared:
+    """A pipeline that a Python file declares. `where` is the file and line it stands in."""
+
+    def __init__(self, raw: Mapping[str, Any], file: str, line: int) -> None:
+        self.raw = raw
+        self.file = file
+        self.line = line
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def source(self) -> str:
+        """What of the file can affect the results: nothing, if a command does the work."""
+        return ""
+
+    def read(self, project: str) -> Specs:
+        """Checked as a YAML file's would be."""
+        from trunkline.pipelines.spec.reading import read_raw
+
+        return read_raw(self.raw, where=self.where, project=project)
+
+    def sourced(self, project: str) -> SourcedSpec:
+        return self.read(project).specs[0]
+
+    def spec(self, project: str) -> PipelineSpec:
+        return self.sourced(project).spec
+
+
+class PipelineFunction(Declared):
+    """A function that is a pipeline. Calling it calls the function."""
+
+    __wrapped__: Callable[..., Any]
+    __name__: str
+
+    def __init__(self, function: Callable[..., Any], raw: Mapping[str, Any]) -> None:
+        code = function.__code__
+        super().__init__(raw, code.co_filename, code.co_firstlineno)
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<pipeline {self.raw['pipeline']['name']} at {self.where}>"
+
+    @property
+    def source(self) -> str:
+        """The function and what of its file it may reach."""
+        module = sys.modules.get(self.function.__module__)
+        try:
+            whole = "".join(inspect.findsource(module or self.function)[0])
+        except OSError:
+            raise InvalidSpec(f"{self.where}: the source of this file cannot be read.") from None
+        return reachable_source(whole, self.__name__, name=self.file)
+
+
+class Pipeline(Declared):
+    """A pipeline whose work is done by a command."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        input: InputDict,
+        cmd: Iterable[str],
+        project: str | None = None,
+        **options: Any,
+    ) -> None:
+        transform = {"cmd": cmd if isinstance(cmd, str) else list(cmd)}
+        caller = sys._getframe(1)
+        raw = _raw(name, project, input, transform, options)
+        super().__init__(raw, caller.f_code.co_filename, caller.f_lineno)
+
+    def __repr__(self) -> str:
+        return f"<pipeline {self.raw['pipeline']['name']} at {self.where}>"
+
+
+def pipeline(
+    input: InputDict, name: str | None = None, project: str | None = None, **options: Any
+) -> Callable[[Callable[..., Any]], PipelineFunction]:
+    """Make a function of a `datum` a pipeline. Options are named as the fields of a spec."""
+
+    def declare(function: Callable[..., Any]) -> PipelineFunction:
+        code = getattr(function, "__code__", None)
+        if code is None:
+            raise InvalidSpec(f"{function!r} is not a function that was written with def.")
+        file, line = code.co_filename, code.co_firstlineno
+        _check_signature(function, f"{file}:{line}")
+        transform = {"python": f"{_base(file)}:{function.__name__}"}
+        raw = _raw(name or function.__name__, project, input, transform, options)
+        return PipelineFunction(function, raw)
+
+    return declare
+
+
+def specs_in(namespace: Mapping[str, Any]) -> list[Declared]:
+    """The pipelines a module declares, in order; not those it imports from other files."""
+    file = namespace.get("__file__")
+    found: dict[int, Declared] = {}
+    for value in list(namespace.values()):
+        for declared in _declared(value):
+            if file is None or declared.file == file:
+                found[id(declared)] = declared
+    return list(found.values())
+
+
+def _declared(value: object) -> Iterator[Declared]:
+    """The value itself, or members of a list or dict: pipelines are often made in a loop."""
+    if isinstance(value, Declared):
+        yield value
+    elif isinstance(value, list | tuple | dict):
+        members = value.values() if isinstance(value, dict) else value
+        yield from (member for member in members if isinstance(member, Declared))
+
+
+def _raw(
+    name: str,
+    project: str | None,
+    input: InputDict,
+    transform: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    raw: dict[str, Any] = {
+        "pipeline": _given(name=name, project=project),
+        "input": _plain(input),
+        "transform": dict(transform),
+    }
+    for option, value in options.items():
+        if option in _OF_TRANSFORM:
+            raw["transform"][option] = _plain(value)
+        elif option in _SHORT:
+            outer, inner = _SHORT[option]
+            raw[outer] = {**raw.get(outer, {}), inner: value}
+        else:
+            raw[option] = _plain(value)
+    return raw
+
+
+def _check_signature(function: Callable[..., Any], where: str) -> None:
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise InvalidSpec(f"{where}: a pipeline's function must be a plain one, without yield "
+                          "or async.")  # fmt: skip
+    parameters = [*inspect.signature(function).parameters.values()]
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if [p.name for p in parameters] != ["datum"] or parameters[0].kind not in plain:
+        raise InvalidSpec(
+            f"{where}: a pipeline's function takes one parameter, called datum.",
+            hint=f"Write def {function.__name__}(datum). "
+            "Functions of DataFrames are not in this version yet.",
+        )
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in fields.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """Python has tuples and paths where a spec has lists and text."""
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(member) for key, member in value.items()}
+    return str(value) if hasattr(value, "__fspath__") else value
+
+
+def _base(file: str) -> str:
+    return file.replace("\\", "/").rpartition("/")[2]

@@ -1,0 +1,130 @@
+"""Specs as JSON and back, and what of them decides results."""
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+
+from tests.pipelines.specs import specs
+from trunkline.model.commits import RepoName
+from trunkline.model.inputs import Cross, Pfs, Union
+from trunkline.model.pipelines import Merge, PipelineSpec, Retry, Sandbox, Schedule, Transform
+from trunkline.pipelines.spec import (
+    from_json,
+    json_schema,
+    read_specs,
+    result_fields,
+    to_json,
+    transform_digest,
+)
+
+SCHEMA = json_schema()
+PLAIN = PipelineSpec(
+    name=RepoName("default", "edges"),
+    input=Pfs("images", RepoName("default", "images"), "/*"),
+    transform=Transform(cmd=("edges",)),
+)
+
+
+@given(specs)
+def test_json_and_back(spec):
+    assert from_json(json.loads(json.dumps(to_json(spec)))) == spec
+
+
+@given(specs)
+@settings(max_examples=60, deadline=None)
+def test_what_is_shown_can_be_applied_again(spec):
+    raw = to_json(spec)
+    jsonschema.validate(raw, SCHEMA)
+    for name, text in (("a.json", json.dumps(raw, indent="\t")), ("a", json.dumps(raw))):
+        (made,) = read_specs(text, name=name, project="elsewhere").specs
+        assert made.spec == spec
+
+
+def test_defaults_are_left_out():
+    assert to_json(PLAIN) == {
+        "pipeline": {"project": "default", "name": "edges"},
+        "input": {"pfs": {"repo": "images", "name": "images", "branch": "main", "glob": "/*"}},
+        "transform": {"cmd": ["edges"]},
+    }
+
+
+def digest(spec: PipelineSpec, code=(), source="", salt="") -> str:
+    return transform_digest(spec, code, source, salt)
+
+
+def transform(**fields) -> PipelineSpec:
+    return replace(PLAIN, transform=replace(PLAIN.transform, **fields))
+
+
+def leaf(**fields) -> PipelineSpec:
+    return replace(PLAIN, input=Pfs("images", RepoName("default", "images"), **fields))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        transform(cmd=("edges", "-v")),
+        transform(cmd=(), python="a.py:f"),
+        transform(stdin=("a",)),
+        transform(err_cmd=("a",)),
+        transform(err_stdin=("a",)),
+        transform(accept_return_code=(1,)),
+        transform(env=(("A", "b"),)),
+        transform(secrets=(("A", "b"),)),
+        transform(working_dir="a"),
+        transform(sandbox=Sandbox.ON),
+        replace(PLAIN, merge=Merge.CONCAT),
+        leaf(glob="/*", empty_files=True),
+        leaf(glob="/(*)"),
+        leaf(glob="/(*)", join_on="$1"),
+        leaf(glob="/(*)", group_by="$1"),
+    ],
+)
+def test_what_decides_results_changes_the_digest(other):
+    assert digest(other) != digest(PLAIN)
+
+
+def test_what_decides_results_is_told_apart():
+    assert digest(leaf(glob="/(*)", join_on="$1")) != digest(leaf(glob="/(*)", group_by="$1"))
+    assert digest(transform(stdin=("a",))) != digest(transform(err_stdin=("a",)))
+    assert digest(transform(stdin=("a b",))) != digest(transform(stdin=("a", "b")))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(PLAIN, name=RepoName("shop", "other")),
+        replace(PLAIN, description="a"),
+        replace(PLAIN, parallelism=3, set_number=4, set_bytes=5),
+        replace(PLAIN, datum_tries=9, datum_timeout=1.0, job_timeout=2.0, every_job=True),
+        replace(PLAIN, schedule=Schedule("@daily"), priority=4, pool="a", retry=Retry(5)),
+        replace(PLAIN, spark=(("spark.a", "b"),), metadata=(("labels.a", "b"),)),
+        replace(PLAIN, output_branch="good", max_failed_datums=4),
+        transform(memory=10, code="./elsewhere"),
+        leaf(glob="/a/*", branch="dev", lazy=True, reference=True, propagation=False),
+        replace(PLAIN, input=Pfs("x", RepoName("default", "y"), "/*")),
+        replace(PLAIN, input=Union((PLAIN.input, Pfs("x", RepoName("default", "y"), "/*")))),
+        replace(PLAIN, input=Cross((PLAIN.input, Pfs("x", RepoName("default", "y"), "/*")))),
+    ],
+)
+def test_what_does_not_decide_results_leaves_the_digest_alone(other):
+    assert digest(other) == digest(PLAIN)
+    assert result_fields(other) == {"cmd": ["edges"]}
+
+
+def test_code_source_and_salt_are_in_the_digest():
+    made = {
+        digest(PLAIN),
+        digest(PLAIN, code=[("/a.py", "1")]),
+        digest(PLAIN, code=[("/a.py", "2")]),
+        digest(PLAIN, code=[("/b.py", "1")]),
+        digest(PLAIN, source="1"),
+        digest(PLAIN, salt="1"),
+    }
+    assert len(made) == 6
+    assert len(digest(PLAIN)) == 64
+    several = [("/a", "1"), ("/b", "2")]
+    assert digest(PLAIN, code=several) == digest(PLAIN, code=several[::-1])
