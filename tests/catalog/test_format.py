@@ -133,3 +133,33 @@ def test_a_server_that_stops_within_a_transaction_is_an_error_of_ours(tmp_path: 
         server.start()
     assert [name for name, _ in contents(database)] == ["format"]
     database.close()
+
+
+def test_a_catalog_of_the_first_format_gets_its_pipelines(tmp_path: Path):
+    """As a lake looks that was made before there were any."""
+    from alembic import command
+    from alembic.config import Config
+    from sqlalchemy import create_engine, text
+
+    engine = create_engine(f"sqlite:///{tmp_path / 'old.db'}")
+    config = Config()
+    folder = Path(catalog.__file__).parent / "migrations"
+    config.set_main_option("script_location", str(folder))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.execute(text("INSERT INTO projects VALUES ('default', '', 0)"))
+    engine.dispose()
+    old = catalog.open_database("old.db", tmp_path)
+    assert catalog.read_format(old) == 1
+    with pytest.raises(WrongFormat, match="older format 1"):
+        check_format(old, "The lake /x")
+    old.close()
+    catalog.migrate("old.db", tmp_path)
+    new = catalog.open_database("old.db", tmp_path)
+    check_format(new, "The lake /x")
+    with new.read() as session:
+        assert [row["name"] for row in session.all("SELECT name FROM projects")] == ["default"]
+        for table in ("pipelines", "pipeline_versions", "jobs", "triggers", "crons", "pools"):
+            assert not session.all(f"SELECT * FROM {table}")
+    new.close()

@@ -12,6 +12,7 @@ from trunkline.cli import jobviews, live
 from trunkline.cli.output import Style
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import Counts, Job, JobState, RunEvent
+from trunkline.model.time import now_micros
 
 PLAIN = Style(on=False)
 ID = "01a1dd29b6a67abc8def0123456789ab"
@@ -104,7 +105,7 @@ def test_a_picture_has_a_row_for_each_running_job():
     assert seen(view, console, written) == ["  Starting Spark … 0s"]
     view(STORY[1])
     view(STORY[3])
-    view(event(replace(JOB, id="02" * 16), total=0))
+    view(event(replace(JOB, id="02" * 16, started=now_micros()), total=0))
     first, second = seen(view, console, written)
     assert first.startswith("▸ edges@01a1dd29b6a6  ━━━")
     assert first.endswith("515/1,000  3 failed  12 skipped  85 datums/s  6s left")

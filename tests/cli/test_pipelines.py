@@ -94,7 +94,7 @@ def test_plan(cli, specs):
     assert lines[:3] == [
         "PIPELINE  ACTION  VERSION  RUN  REUSE  KEEP  DROP  WHY",
         "sizes     create        1    2      0     0     0  2 new",
-        "total     create        1    0      0     0     0",
+        "total     create        1    0      0     0     0  waits for sizes",
     ]
     assert "  +  orders:/a.csv  new" in lines
     assert lines[-1] == "After sizes: total."

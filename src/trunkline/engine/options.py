@@ -80,6 +80,8 @@ class SparkOptions:
             "spark.python.daemon.module": "trunkline.engine.daemon",
             # A cancelled task's Python is killed at once: its guardian then ends the commands.
             "spark.python.task.killTimeout": "100ms",
+            # Over TCP a task waits some 40 ms for acknowledgements between small messages.
+            "spark.python.unix.domain.socket.enabled": "true",
         }
         if self.is_local:
             conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"

@@ -1,88 +1,122 @@
-"""Datums to be run, in sets: small enough to share out, large enough to be worth a task."""
+"""Datums to be run, in sets: small enough to share out, large enough to be worth a task.
+
+A datum is a plain row here (`engine.runner.task.Row`): there may be a million of them.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
+from typing import Any
 
-from trunkline.engine.runner.task import DatumInput, DatumTask, SetTask
+from trunkline.engine.runner.task import Row, encode_set
 from trunkline.jobs.context import Context
 from trunkline.jobs.planning import Decision
-from trunkline.pipelines.datums import Match, datum_hash, datum_id
+from trunkline.lake.manifests import Tree
+from trunkline.pipelines.datums import datum_hash, datum_id
 
 SETS_PER_CORE = 4
+SET_SECONDS = 2.0
 LARGEST_SET = 2_500
+QUICK = 1_000
+"""More datums than this for a core are taken to be quick ones, if a function does them."""
 BUFFER = 20_000
 """Up to here all datums are known before they are cut into sets of equal size."""
 
-
-def task_of(context: Context, decision: Decision) -> DatumTask:
-    datum = decision.datum
-    assert datum is not None
-    number = datum_id(datum)
-    return DatumTask(
-        datum.key.decode(),
-        datum.content.decode(),
-        number,
-        datum_hash(number, datum.content, context.version.digest),
-        decision.reason,
-        tuple([_input(context, match) for match in datum.matches]),
-    )
+_INPUTS, _LINES = 5, 3
 
 
-def _input(context: Context, match: Match) -> DatumInput:
-    leaf = context.leaves[match.leaf]
-    tree = context.trees[match.leaf]
-    if match.path.endswith(b"/"):
-        lines = tuple([line.decode() for line in tree.scan(match.path)])
-    else:
-        line = tree.find(match.path)
-        assert line is not None
-        lines = (line.decode(),)
-    path = match.path.decode()
-    return DatumInput(
-        leaf.name,
-        path.rstrip("/") or "/",
-        context.inputs[match.leaf].commit or "",
-        lines,
-        match.join_on,
-        match.group_by,
-        leaf.empty_files,
-        leaf.lazy,
-    )
-
-
-def in_sets(
-    context: Context, tasks: Iterable[DatumTask], cores: Callable[[], int]
-) -> Iterator[SetTask]:
-    """The datums in the order they come, in sets."""
-    stream = iter(tasks)
-    first = list(islice(stream, BUFFER))
+def encoded_sets(
+    context: Context, decisions: Iterable[Decision], cores: Callable[[], int]
+) -> list[bytes]:
+    """The datums in the order they come, in sets, as Spark is given them."""
+    rows = _rows(context, decisions)
+    first = list(islice(rows, BUFFER))
     if not first:
-        return
-    size = _size(context, len(first), cores)
-    chunks = _chunks(chain(first, stream), size, context.spec.set_bytes)
-    for number, held in enumerate(chunks):
-        yield SetTask(number, tuple(held))
+        return []
+    size = _size(context, len(first), cores())
+    chunks = _chunks(chain(first, rows), size, context.spec.set_bytes)
+    return [encode_set(number, held) for number, held in enumerate(chunks)]
 
 
-def _size(context: Context, known: int, cores: Callable[[], int]) -> int:
+def _rows(context: Context, decisions: Iterable[Decision]) -> Iterator[Row]:
+    digest = context.version.digest
+    finders = [_Finder(tree) for tree in context.trees]
+    fixed = [
+        (leaf.name, one.commit or "", leaf.empty_files, leaf.lazy)
+        for leaf, one in zip(context.leaves, context.inputs, strict=True)
+    ]
+    for _, reason, datum, _, _ in decisions:
+        assert datum is not None
+        key, content, matches = datum
+        number = datum_id(key)
+        inputs: list[list[Any]] = []
+        for leaf, path, _, _, _, join_on, group_by in matches:
+            name, commit, empty, lazy = fixed[leaf]
+            lines = finders[leaf].lines(path)
+            place = path.decode().rstrip("/") or "/"
+            inputs.append([name, place, commit, lines, join_on, group_by, empty, lazy])
+        hashed = datum_hash(number, content, digest)
+        yield [key.decode(), content.decode(), number, hashed, reason, inputs]
+
+
+class _Finder:
+    """Looks up files that mostly come in path order: the next is where the last one was."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._held: list[bytes] = []
+        self._next = 0
+
+    def lines(self, path: bytes) -> list[str]:
+        """The manifest lines of a file, or of all files in a folder given with its slash."""
+        if path.endswith(b"/"):
+            return [line.decode() for line in self._tree.scan(path)]
+        start = path + b"\t"
+        held, place = self._held, self._next
+        if place >= len(held) or not held[place].startswith(start):
+            held, place = self._seek(path, start)
+        self._next = place + 1
+        return [held[place].decode()]
+
+    def _seek(self, path: bytes, start: bytes) -> tuple[list[bytes], int]:
+        (within,) = self._tree.overlapping(path, start + b"\xff")[:1]
+        self._held = held = self._tree.lines(within)
+        return held, bisect_left(held, start)
+
+
+def _size(context: Context, known: int, cores: int) -> int:
+    """How many datums make a set: a few seconds of work, as far as that can be known."""
     if context.spec.set_number:
         return context.spec.set_number
     if known >= BUFFER:
         return LARGEST_SET
-    return max(-(-known // (cores() * SETS_PER_CORE)), 1)
+    return max(-(-known // _sets(context, known, cores)), 1)
 
 
-def _chunks(
-    tasks: Iterator[DatumTask], size: int, most_bytes: int | None
-) -> Iterator[list[DatumTask]]:
-    held: list[DatumTask] = []
+def _sets(context: Context, known: int, cores: int) -> int:
+    """Several for each core, to even out what takes longer; fewer where a set is soon done."""
+    job = context.last or context.base.job
+    if job is not None and job.counts.processed:
+        counts = job.counts
+        each = (counts.download + counts.process + counts.upload) / counts.processed
+        wanted = int(known * each / SET_SECONDS) + 1
+    elif context.spec.transform.python and known > QUICK * cores:
+        wanted = 2 * cores
+    else:
+        wanted = SETS_PER_CORE * cores
+    return min(max(wanted, cores), SETS_PER_CORE * cores)
+
+
+def _chunks(rows: Iterator[Row], size: int, most_bytes: int | None) -> Iterator[list[Row]]:
+    held: list[Row] = []
     weight = 0
-    for task in tasks:
+    for row in rows:
         if most_bytes is not None:
-            weight += sum(int(line.split("\t", 3)[2]) for one in task.inputs for line in one.lines)
-        held.append(task)
+            lines = [line for one in row[_INPUTS] for line in one[_LINES]]
+            weight += sum(int(line.split("\t", 3)[2]) for line in lines)
+        held.append(row)
         if len(held) >= size or (most_bytes is not None and weight >= most_bytes):
             yield held
             held, weight = [], 0

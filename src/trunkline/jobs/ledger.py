@@ -19,9 +19,12 @@ from trunkline.lake.changes import Changes, apply_unchecked
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.model.ids import id_millis
+from trunkline.pipelines.plan import LineState
 
 _CACHED_PARTS = 32
 _DAY = 86_400_000
+_LETTERS = {state.datum_state.value: state.value.encode() for state in LineState}
+GOOD = LineState.SUCCESS.value.encode()
 
 
 class Pointer(NamedTuple):
@@ -39,7 +42,8 @@ class Kept(NamedTuple):
 
 
 def result_key(key: bytes, content: bytes, digest: str) -> bytes:
-    return b"%b\x1f%b\x1f%b" % (key, content, digest[:16].encode())
+    """Versions come first: what a new one adds lies together, and leaves the others as they are."""
+    return b"%b\x1f%b\x1f%b" % (digest[:16].encode(), key, content)
 
 
 def result_line(key: bytes, content: bytes, digest: str, job: str, pointer: Pointer) -> bytes:
@@ -52,6 +56,29 @@ def result_line(key: bytes, content: bytes, digest: str, job: str, pointer: Poin
         pointer.part.encode(),
         day,
     )
+
+
+class ResultWriter:
+    """The lines of one job's results, part by part: as `IndexLine` and `result_line` make them,
+    with what is the same for all of a part made once.
+    """
+
+    def __init__(self, job: str, digest: str) -> None:
+        self._job = job.encode()
+        self._digest = digest[:16].encode()
+        self._day = id_millis(job) // _DAY
+        self._part = b""
+
+    def start(self, part: str) -> None:
+        self._part = part.encode()
+
+    def index_line(self, key: bytes, content: bytes, state: str, number: int, reason: str) -> bytes:
+        fields = (key, content, _LETTERS[state], self._job, self._part, number, reason.encode())
+        return b"%b\t%b\t%b\t%b\t%b\t%d\t%b" % fields
+
+    def result_line(self, key: bytes, content: bytes, number: int) -> bytes:
+        fields = (self._digest, key, content, self._job, number, self._part, self._day)
+        return b"%b\x1f%b\x1f%b\t%b\t%d\t%b\t%d" % fields
 
 
 def find_result(results: Tree, key: bytes, content: bytes, digest: str) -> Kept | None:

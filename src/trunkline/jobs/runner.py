@@ -12,9 +12,9 @@ from trunkline.jobs import finishing
 from trunkline.jobs.assembly import Assembly, OutputClash, concatenated
 from trunkline.jobs.claims import Claim, parts_prefix
 from trunkline.jobs.context import Context, code_lines, load
-from trunkline.jobs.dispatch import in_sets, task_of
+from trunkline.jobs.dispatch import encoded_sets
 from trunkline.jobs.finishing import BaseMoved, Stored
-from trunkline.jobs.ledger import Kept, Parts, Pointer, patch, result_line
+from trunkline.jobs.ledger import GOOD, Kept, Parts, Pointer, ResultWriter, patch, result_line
 from trunkline.jobs.planning import Decision, Verdict, can_patch, code_change, decide
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.drafts import Planner, StoredTree
@@ -211,9 +211,9 @@ class JobRun:
         return result
 
     def _drop_outputs(self, assembly: Assembly, before: bytes) -> None:
-        line = IndexLine.decode(before)
-        if line.state is LineState.SUCCESS:
-            assembly.drop(self.parts.at(Pointer(line.part, line.number)).outputs)
+        _, _, state, _, part, number, _ = before.split(b"\t", 6)
+        if state == GOOD:
+            assembly.drop(self.parts.at(Pointer(part.decode(), int(number))).outputs)
 
     # -- running -------------------------------------------------------------------------
 
@@ -221,8 +221,7 @@ class JobRun:
         self, context: Context, decisions: Iterator[Decision], tally: _Tally
     ) -> list[SetReport]:
         """Run what must run, as one Spark job; none is started for nothing."""
-        tasks = (task_of(context, one) for one in decisions)
-        sets = [one.encode() for one in in_sets(context, tasks, self.engine.cores)]
+        sets = encoded_sets(context, decisions, self.engine.cores)
         if not sets:
             return []
         work = self._work(context)
@@ -304,28 +303,26 @@ class JobRun:
         totals: _Totals,
     ) -> list[DatumResult]:
         """Every datum's first result: its outputs, its line, and how it went."""
-        digest, job_id = context.version.digest, self.claim.job.id
+        writer = ResultWriter(self.claim.job.id, context.version.digest)
+        takes_outputs = context.spec.merge is Merge.ERROR
+        index, results = self._index.append, self._results.append
         seen: set[str] = set()
         failures: list[DatumResult] = []
         for part in dict.fromkeys(part for report in reports for part in report.parts):
+            writer.start(part)
             for number, result in enumerate(self.parts.read(part)):
                 if result.key in seen:
                     continue
                 seen.add(result.key)
                 key, content = result.key.encode(), result.content.encode()
-                pointer = Pointer(part, number)
-                state = LineState[_STATES[result.state]]
-                reason = result.reason
-                self._index.append(
-                    IndexLine(key, content, state, job_id, part, number, reason).encode()
-                )
+                index(writer.index_line(key, content, result.state, number, result.reason))
                 totals.add(result)
-                if state is LineState.FAILED:
-                    failures.append(result)
-                elif state is LineState.SUCCESS:
-                    self._results.append(result_line(key, content, digest, job_id, pointer))
-                    if context.spec.merge is Merge.ERROR:
+                if result.state == "success":
+                    results(writer.result_line(key, content, number))
+                    if takes_outputs:
                         assembly.add(result.id, result.outputs)
+                elif result.state == "failed":
+                    failures.append(result)
         return failures
 
     def _counts(self, context: Context, tally: _Tally) -> Counts:

@@ -11,6 +11,7 @@ import zstandard
 
 from trunkline.errors import TrunklineError
 from trunkline.lake.core import Core
+from trunkline.lake.jobobjects import datum_of
 from trunkline.lake.manifests import ManifestStore, Range, Tree, decompress
 from trunkline.model.commits import Commit, Origin, RepoKind
 from trunkline.model.jobs import Job, JobState
@@ -122,8 +123,7 @@ class JobChecks:
         try:
             for line in tree.scan(b"") if tree is not None else ():
                 name, _, number, part, _ = line.split(b"\t")
-                datum = name.rsplit(b"\x1f", 2)[0]
-                found = self._result(where, part.decode(), int(number), datum)
+                found = self._result(where, part.decode(), int(number), datum_of(name))
                 for output in found["outputs"] if found else ():  # type: ignore[attr-defined]
                     self._check_file(where, output.encode())
         except TrunklineError as error:

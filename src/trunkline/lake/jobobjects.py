@@ -57,6 +57,11 @@ def prune_results(core: Core, keep_seconds: float) -> int:
     return gone
 
 
+def datum_of(result: bytes) -> bytes:
+    """The key of the datum in the name of a result: version, datum, content (`jobs.ledger`)."""
+    return result.partition(b"\x1f")[2].rpartition(b"\x1f")[0]
+
+
 def _made(line: bytes) -> int:
     """When the set began whose job computed a result, in microseconds."""
     return id_millis(line.split(b"\t", 2)[1].decode()) * 1000
@@ -65,7 +70,7 @@ def _made(line: bytes) -> int:
 def _has(index: Tree, result: bytes) -> bool:
     """Whether a datum of an index still is what this result says."""
     named, _, number, part, _ = result.split(b"\t")
-    found = index.find(named.rsplit(b"\x1f", 2)[0])
+    found = index.find(datum_of(named))
     return found is not None and found.split(b"\t")[4:6] == [part, number]
 
 

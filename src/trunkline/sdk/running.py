@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -75,6 +76,10 @@ class Running(LakeBase):
             lease_seconds=self._settings.seconds("worker.lease"),
         )
         scheduler = Scheduler(self._core) if watch else None
+        # Planning makes very many small objects that stay: looking through them again and again
+        # for cycles, of which there are none, takes longer than making them.
+        thresholds = gc.get_threshold()
+        gc.set_threshold(50_000, 20, 50)
         try:
             if scheduler is not None:
                 scheduler.start()
@@ -82,6 +87,7 @@ class Running(LakeBase):
                 Ticker(self._core).fire_due()
             worker.run(watch=watch, stop=stop or threading.Event())
         finally:
+            gc.set_threshold(*thresholds)
             if scheduler is not None:
                 scheduler.stop()
             engine.stop()

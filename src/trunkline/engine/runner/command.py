@@ -46,10 +46,11 @@ class Commands:
         self._stdin = _stdin_file(space, "stdin", work.stdin)
         self._err_stdin = _stdin_file(space, "err_stdin", work.err_stdin)
         self._accepted = {0, *work.accept_return_code}
-        self._programs: dict[str, str] = {}
+        self._lines: dict[Sequence[str], tuple[str, list[str]]] = {}
+        self._scrubs = -1
         self._sandbox: Sandbox | None = None
         self._no_sandbox: DatumFailed | None = None
-        self._is_sandbox_chosen = False
+        self._is_first = True
 
     def close(self) -> None:
         if self._sandbox is not None:
@@ -59,103 +60,103 @@ class Commands:
         """One try. What was stored and how long it took goes into the result."""
         outputs: Outputs | None = None
         try:
-            self._lay_out(datum, result)
-            began = time.perf_counter()
-            try:
-                code = self._execute(datum, self._work.cmd, self._stdin)
-            finally:
-                result.process += time.perf_counter() - began
+            code, ended = self._execute(datum, result, self._work.cmd, self._stdin)
             result.code = code
             if code not in self._accepted:
                 raise DatumFailed(exit_error(code), code)
-            began = time.perf_counter()
             outputs = self._collector.collect(self._folder.out, datum.id)
             result.outputs = outputs.lines
             result.bytes_out = outputs.size
-            result.up += time.perf_counter() - began
+            result.up += time.perf_counter() - ended
         finally:
-            self._sweep(outputs)
+            if lost := self._folder.sweep(outputs):
+                self._report_lost(lost)
 
     def recover(self, datum: DatumTask, result: DatumResult) -> bool:
         """Run the error command; whether it says that all is well."""
         try:
-            self._lay_out(datum, result)
-            began = time.perf_counter()
-            try:
-                code = self._execute(datum, self._work.err_cmd, self._err_stdin)
-            finally:
-                result.process += time.perf_counter() - began
+            code, _ = self._execute(datum, result, self._work.err_cmd, self._err_stdin)
             if code:
                 raise DatumFailed(exit_error(code), code)
         except DatumFailed as failed:
             self._log.note(f"the error command failed: {failed.error}")
             return False
         finally:
-            self._sweep(None)
+            if lost := self._folder.sweep():
+                self._report_lost(lost)
         return True
 
-    def _lay_out(self, datum: DatumTask, result: DatumResult) -> None:
+    def _report_lost(self, lost: list[str]) -> None:
+        names = ", ".join(map(_shown, lost[:_SHOWN])) + (", …" if lost[_SHOWN:] else "")
+        files = "1 file was" if len(lost) == 1 else f"{len(lost):,} files were"
+        end = "is" if len(lost) == 1 else "are"
+        self._log.note(f"{files} written outside pfs/out and {end} lost: {names}")
+
+    def _execute(
+        self, datum: DatumTask, result: DatumResult, command: Sequence[str], stdin: str
+    ) -> tuple[int, float]:
+        """Lay the datum out and run a command in it; its exit code, and when it ended."""
         began = time.perf_counter()
         result.bytes_in = self._folder.lay_out(datum.inputs)
-        result.down += time.perf_counter() - began
-
-    def _sweep(self, outputs: Outputs | None) -> None:
-        lost = self._folder.sweep(outputs)
-        if lost:
-            names = ", ".join(map(_shown, lost[:_SHOWN])) + (", …" if lost[_SHOWN:] else "")
-            files = "1 file was" if len(lost) == 1 else f"{len(lost):,} files were"
-            end = "is" if len(lost) == 1 else "are"
-            self._log.note(f"{files} written outside pfs/out and {end} lost: {names}")
-
-    def _execute(self, datum: DatumTask, command: Sequence[str], stdin: str) -> int:
-        work = self._work
-        environment = self._common.copy()
-        sandbox = self._choose_sandbox()
-        add_datum(environment, datum, self._path_inside if sandbox else self._folder.path_of)
-        program, arguments = self._resolve(command[0], environment), list(command)
-        if sandbox is not None:
-            arguments = sandbox.wrap([program, *command[1:]])
-            program = arguments[0]
-        if work.memory is not None:
-            arguments = with_memory(work.memory, [program, *arguments[1:]])
-            program = arguments[0]
+        ready = time.perf_counter()
+        result.down += ready - began
         try:
-            os.chdir(self._folder.cwd)
-            pid = self._processes.spawn(program, arguments, environment, stdin)
+            code = self._processes.wait(
+                self._start(datum, command, stdin), self._work.datum_timeout
+            )
+        finally:
+            ended = time.perf_counter()
+            result.process += ended - ready
+        if code is None:
+            raise DatumFailed(timeout_error(self._work.datum_timeout or 0))
+        return code, ended
+
+    def _start(self, datum: DatumTask, command: Sequence[str], stdin: str) -> int:
+        folder = self._folder
+        sandbox = self._choose_sandbox() if self._is_first else self._sandbox
+        environment = self._common.copy()
+        add_datum(environment, datum, self._path_inside if sandbox else folder.path_of)
+        program, arguments = self._lines.get(command) or self._complete(command, sandbox)
+        try:
+            if self._scrubs != folder.scrubs:
+                os.chdir(folder.cwd)
+                self._scrubs = folder.scrubs
+            return self._processes.spawn(program, arguments, environment, stdin)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             is_final = isinstance(error, ValueError) or error.errno != errno.EAGAIN
             raise DatumFailed(
                 f"cannot start {shlex.quote(command[0])}: {why}", is_final=is_final
             ) from None
-        code = self._processes.wait(pid, work.datum_timeout)
-        if code is None:
-            raise DatumFailed(timeout_error(work.datum_timeout or 0))
-        return code
 
-    def _resolve(self, name: str, environment: dict[bytes, bytes]) -> str:
-        """The program a name stands for, by the PATH that the command will have."""
-        if "/" in name:
-            return name
-        found = self._programs.get(name)
-        if found is None:
-            found = _which(name, os.fsdecode(environment[b"PATH"]))
-            self._programs[name] = found
-        return found
+    def _complete(self, command: Sequence[str], sandbox: Sandbox | None) -> tuple[str, list[str]]:
+        """The program that a command starts, and its arguments, with all that is around it."""
+        program, arguments = command[0], list(command)
+        if "/" not in program:
+            program = _which(program, os.fsdecode(self._common[b"PATH"]))
+        if sandbox is not None:
+            arguments = sandbox.wrap([program, *command[1:]])
+            program = arguments[0]
+        if self._work.memory is not None:
+            arguments = with_memory(self._work.memory, [program, *arguments[1:]])
+            program = arguments[0]
+        if sandbox is None:
+            self._lines[command] = program, arguments
+        return program, arguments
 
     def _choose_sandbox(self) -> Sandbox | None:
         """What the commands run in, tried once for all datums."""
-        if not self._is_sandbox_chosen:
-            self._is_sandbox_chosen = True
-            try:
-                self._sandbox = choose_sandbox(
-                    self._work, self._code, self._space, self._folder, self._processes, self._log
-                )
-            except DatumFailed as failed:
-                self._no_sandbox = failed
-            self._collector.pfs_link = self._sandbox is not None
         if self._no_sandbox is not None:
             raise self._no_sandbox
+        try:
+            self._sandbox = choose_sandbox(
+                self._work, self._code, self._space, self._folder, self._processes, self._log
+            )
+        except DatumFailed as failed:
+            self._no_sandbox = failed
+            raise
+        self._is_first = False
+        self._collector.pfs_link = self._sandbox is not None
         return self._sandbox
 
     def _path_inside(self, one: DatumInput) -> str:

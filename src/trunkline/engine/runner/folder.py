@@ -47,12 +47,15 @@ class Folder:
         if not f"{self.cwd}/".startswith(root + "/"):
             raise errors.Usage(f"The working folder {working_dir!r} is outside of the datum's.")
         self.generation = 0
+        # How often the folders were made anew: whoever is in one of them is nowhere then.
+        self.scrubs = 0
         self._reader = reader
         self._spares = spares
         self._links = {name: target for name, target in links.items() if name != "pfs"}
         # Folders below root, each with what is in it after a sweep (True for a link).
         self._fixed: dict[str, dict[str, bool]] = {}
         self._folders: dict[str, set[str]] = {}
+        self._bases: dict[str, str] = {}
         self._files: list[str] = []
         self._kept: dict[str, str] = {}
         self._unstamped: set[str] = set()
@@ -66,7 +69,7 @@ class Folder:
         wanted: dict[str, tuple[str, bool]] = {}
         folders = {self.pfs, self.out}
         for one in inputs:
-            base = f"{self.pfs}/{_checked_name(one.name)}"
+            base = self._bases.get(one.name) or self._base(one.name)
             folders.add(base)
             for line in one.lines:
                 path = line[: line.index("\t")]
@@ -80,10 +83,11 @@ class Folder:
                     folder = folder[: folder.rindex("/")]
         if self._kept:
             self._drop_kept(wanted)
-        if self._last and (len(wanted) != 1 or self._folders.keys() != folders):
+        is_other = self._folders.keys() != folders
+        if self._last and (is_other or len(wanted) != 1):
             self._spares.give(self._last)
             self._last = ""
-        if self._folders.keys() != folders:
+        if is_other:
             self._shape(folders)
         total = 0
         for target, (line, is_empty) in wanted.items():
@@ -115,6 +119,11 @@ class Folder:
     def path_of(self, one: DatumInput) -> str:
         """Where a match is, once it is laid out."""
         return f"{self.pfs}/{one.name}{one.path}".rstrip("/")
+
+    def _base(self, name: str) -> str:
+        """Where the files of an input are."""
+        found = self._bases[name] = f"{self.pfs}/{_checked_name(name)}"
+        return found
 
     def _bring(self, target: str, line: str, is_empty: bool) -> int:
         fields = parse(line)
@@ -198,12 +207,16 @@ class Folder:
 
     def _is_tidy(self, outputs: Outputs) -> bool:
         """Remove the files of this datum; whether nothing else was there."""
+        if outputs.mode != self._mode:
+            return False
         touched: list[str] = []
         for folder in (*self._fixed, *self._folders):
+            if folder == self.out:
+                continue
             status = os.stat(folder)
             if status.st_mode != self._mode:
                 return False
-            if status.st_mtime_ns != _UNTOUCHED and folder != self.out:
+            if status.st_mtime_ns != _UNTOUCHED:
                 touched.append(folder)
         give = self._spares.give
         if len(self._files) == 1 and not touched and not self._kept:
@@ -211,8 +224,8 @@ class Folder:
         for path in self._files:
             give(path)
         self._files.clear()
-        for path in outputs.files:
-            give(path)
+        for path, status in outputs.files:
+            give(path, status)
         for path in outputs.links:
             os.unlink(path)
         for path in reversed(outputs.folders):
@@ -252,6 +265,7 @@ class Folder:
         return lost
 
     def _empty(self) -> None:
+        self.scrubs += 1
         if os.path.islink(self.root):
             os.unlink(self.root)
         os.makedirs(self.root, exist_ok=True)

@@ -29,14 +29,18 @@ _KINDS = {
 
 @dataclass(slots=True)
 class Outputs:
-    """Entry lines of what was stored, and what is on disk: all of it is in one of the lists."""
+    """Entry lines of what was stored, and what is on disk: all of it is in one of the lists.
+
+    `mode` is that of the out folder itself.
+    """
 
     lines: list[str] = field(default_factory=list)
     size: int = 0
-    files: list[str] = field(default_factory=list)
+    files: list[tuple[str, os.stat_result]] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     is_respelled: bool = False
+    mode: int = 0
 
 
 class Collector:
@@ -51,33 +55,35 @@ class Collector:
 
     def collect(self, out: str, owner: str) -> Outputs:
         """Store every file below `out`, in the order of their paths."""
-        found = Outputs()
-        tail = "\t" + owner
-        self._check_out(out)
-        store = self._store
-        for path, local, name in self._walk(out, "", (), found):
-            found.lines.append(store(path, local, name, found) + tail)
+        found = Outputs(mode=self._check_out(out))
+        self._walk(out, "", (), found, "\t" + owner)
         if found.is_respelled:
             _check_twins(found.lines)
         return found
 
-    def _check_out(self, out: str) -> None:
-        """Make sure that the folder is where it was, and no link to another place."""
+    def _check_out(self, out: str) -> int:
+        """Make sure that the folder is where it was, and no link to another place; its mode."""
         try:
             status = os.lstat(out)
             if (status.st_dev, status.st_ino) == self._known:
-                return
+                return status.st_mode
             if stat.S_ISDIR(status.st_mode) and os.path.realpath(out) == out:
                 self._known = (status.st_dev, status.st_ino)
-                return
+                return status.st_mode
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             pass
         raise DatumFailed("took pfs/out away")
 
     def _walk(
-        self, folder: str, below: str, above: tuple[str, ...], found: Outputs, is_own: bool = True
-    ) -> Iterator[tuple[str, str, str]]:
-        """Path in the repo, place on disk and name as written, of each file.
+        self,
+        folder: str,
+        below: str,
+        above: tuple[str, ...],
+        found: Outputs,
+        tail: str,
+        is_own: bool = True,
+    ) -> None:
+        """Store each file; `tail` ends its line. `below` is where it is in the repo.
 
         `is_own` unless a link led here: then what is there is not the out folder's.
         """
@@ -90,15 +96,12 @@ class Collector:
             entries.sort(key=lambda entry: entry.name)
         for entry in entries:
             written = f"{below}/{entry.name}"
-            if entry.is_file(follow_symlinks=False):
-                if is_own:
-                    found.files.append(entry.path)
-                path = checked_path(written)
-                if path != written:
-                    found.is_respelled = True
-                yield path, entry.path, written
-                continue
             local = entry.path
+            if entry.is_file(follow_symlinks=False):
+                status = self._store(local, written, found, tail)
+                if is_own:
+                    found.files.append((local, status))
+                continue
             is_link = entry.is_symlink()
             if is_link:
                 if is_own:
@@ -112,16 +115,17 @@ class Collector:
                 if real in above or real == os.path.realpath(folder):
                     raise DatumFailed(f"wrote a link to a folder that it is in: {written!r}")
                 higher = (*above, os.path.realpath(folder))
-                yield from self._walk(local, written, higher, found, is_own and not is_link)
+                self._walk(local, written, higher, found, tail, is_own and not is_link)
             elif stat.S_ISREG(mode):
-                path = checked_path(written)
-                found.is_respelled = found.is_respelled or path != written
-                yield path, local, written
+                self._store(local, written, found, tail)
             else:
                 kind = _KINDS.get(stat.S_IFMT(mode), "something")
                 raise DatumFailed(f"wrote {kind}, which cannot be stored: {written!r}")
 
-    def _store(self, path: str, local: str, name: str, found: Outputs) -> str:
+    def _store(self, local: str, name: str, found: Outputs, tail: str) -> os.stat_result:
+        path = checked_path(name)
+        if path != name:
+            found.is_respelled = True
         try:
             fd = os.open(local, _OPEN)
         except OSError as error:
@@ -129,8 +133,8 @@ class Collector:
                 raise DatumFailed(f"wrote a file that cannot be read: {name!r}") from None
             raise _unreadable(name, error) from None
         try:
-            size = os.fstat(fd).st_size
-            found.size += size
+            status = os.fstat(fd)
+            size = status.st_size
             if size > self._limit:
                 pieces = _pieces(fd)
                 sink = self._sink
@@ -141,7 +145,9 @@ class Collector:
             raise _unreadable(name, error) from None
         finally:
             os.close(fd)
-        return line.decode()
+        found.size += size
+        found.lines.append(line.decode() + tail)
+        return status
 
     def _follow(self, link: str, written: str) -> str:
         """Where a link leads, if that is inside of the datum's folder."""

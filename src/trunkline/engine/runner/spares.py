@@ -25,13 +25,14 @@ class Spares:
         self._folder = folder
         self._names: list[str] = []
         self._next = 0
-        self._mode = _MODE & ~_umask()
+        self._mode = _MODE & ~_umask() | stat.S_IFREG
         self._owner = os.geteuid()
         os.makedirs(folder, exist_ok=True)
 
-    def give(self, path: str) -> None:
-        """Take a file away that nobody has open any more."""
-        status = os.lstat(path)
+    def give(self, path: str, status: os.stat_result | None = None) -> None:
+        """Take a file away that nobody has open any more. `status`, if it is known."""
+        if status is None:
+            status = os.lstat(path)
         if not self._is_ours(status) or len(self._names) >= _MOST:
             os.unlink(path)
             return
@@ -65,14 +66,14 @@ class Spares:
             os.close(fd)
             os.unlink(target)
             return os.open(target, _CREATE, _MODE), 0
-        if stat.S_IMODE(status.st_mode) != self._mode:
-            os.fchmod(fd, self._mode)
+        if status.st_mode != self._mode:
+            os.fchmod(fd, stat.S_IMODE(self._mode))
         return fd, status.st_size
 
     def _is_ours(self, status: os.stat_result) -> bool:
         """Whether nobody minds what becomes of a file: another name of it may be anywhere."""
-        is_file = stat.S_ISREG(status.st_mode)
-        return is_file and status.st_nlink == 1 and status.st_uid == self._owner
+        is_plain = status.st_mode == self._mode or stat.S_ISREG(status.st_mode)
+        return is_plain and status.st_nlink == 1 and status.st_uid == self._owner
 
 
 def _umask() -> int:

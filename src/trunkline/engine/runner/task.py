@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
@@ -98,25 +98,25 @@ class SetTask:
     datums: tuple[DatumTask, ...]
 
     def encode(self) -> bytes:
-        return b"".join(encode_set(self.number, self.datums))
+        return encode_set(self.number, [_row(datum) for datum in self.datums])
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        lines = zstandard.ZstdDecompressor().decompressobj().decompress(data).splitlines()
-        return cls(json.loads(lines[0])["set"], tuple(map(_read_datum, lines[1:])))
+        raw = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        number, rows = json.loads(raw)
+        return cls(number, tuple(map(_read_datum, rows)))
 
 
-def encode_set(number: int, datums: Iterable[DatumTask]) -> Iterator[bytes]:
-    """The pieces of an encoded set, made as the datums come."""
-    compressor = zstandard.ZstdCompressor(level=3).compressobj()
-    yield compressor.compress(_encode({"set": number}).encode() + b"\n")
-    for datum in datums:
-        if piece := compressor.compress(_encode(_datum_row(datum)).encode() + b"\n"):
-            yield piece
-    yield compressor.flush()
+Row = list[Any]
+"""A datum as it travels: the fields of a `DatumTask`, its inputs as lists of theirs."""
 
 
-def _datum_row(datum: DatumTask) -> list[Any]:
+def encode_set(number: int, rows: list[Row]) -> bytes:
+    """A set from rows: one call for all of them, since there may be very many."""
+    return zstandard.ZstdCompressor(level=1).compress(_encode([number, rows]).encode())
+
+
+def _row(datum: DatumTask) -> Row:
     inputs = [
         [
             one.name,
@@ -133,8 +133,8 @@ def _datum_row(datum: DatumTask) -> list[Any]:
     return [datum.key, datum.content, datum.id, datum.hash, datum.reason, inputs]
 
 
-def _read_datum(line: bytes) -> DatumTask:
-    key, content, id_, hash_, reason, inputs = json.loads(line)
+def _read_datum(row: Row) -> DatumTask:
+    key, content, id_, hash_, reason, inputs = row
     return DatumTask(
         key,
         content,

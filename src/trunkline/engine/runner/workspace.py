@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import stat
 import tempfile
@@ -53,16 +54,14 @@ class Workspace:
             self.datum = self.path + "/datum"
             os.mkdir(self.datum)
             self.spares = Spares(self.path + "/spare")
-            self._group = os.open(
-                self.path + "/group", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600
-            )
+            self._group = _shared_line(self.path + "/group")
         except OSError as error:
             raise disk_error(error, parent or tempfile.gettempdir()) from None
         self.guard = _start_guardian(self.path)
 
     def started(self, group: int) -> None:
         """Tell the guardian which process group to end."""
-        os.pwrite(self._group, b"%-10d\n" % group, 0)
+        self._group[:] = b"%-10d\n" % group
 
 
 def workspace(parent: str) -> Workspace:
@@ -72,6 +71,17 @@ def workspace(parent: str) -> Workspace:
     if found is None or not os.path.isdir(found.datum):
         found = _spaces[key] = Workspace(parent)
     return found
+
+
+def _shared_line(path: str) -> mmap.mmap:
+    """A file with room for a number. It is mapped: to write there costs no call."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        # Written, not only made long: there is no error when a mapped file finds the disk full.
+        size = os.write(fd, b"%-10s\n" % b"")
+        return mmap.mmap(fd, size)
+    finally:
+        os.close(fd)
 
 
 def _start_guardian(folder: str) -> int:
