@@ -1,6 +1,7 @@
 """What every test shares: an order, and no settings of the person who runs it."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,12 @@ from trunkline.engine.session import Session
 
 # Without a store, a database or a process: these answer in seconds, so they go first.
 PURE = ("model", "pipelines", "test_settings.py")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Started in the background of a script we ignore Ctrl-C, and so would all that we start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
