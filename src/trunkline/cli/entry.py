@@ -101,11 +101,14 @@ def _report(error: TrunklineError, as_json: bool) -> int:
 def _report_os_error(error: OSError, as_json: bool) -> int:
     import errno
 
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # What it still holds would fail once more when the process ends.
+        _abandon_stdout()
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         full = DiskFull("The disk is full.", hint="Make room and try again; nothing was changed.")
         return _report(full, as_json)
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
     where = f"{error.filename}: " if error.filename else ""
     return _report(TrunklineError(f"{where}{error.strerror or error}."), as_json)
 
