@@ -75,6 +75,7 @@ def test_a_graph_from_apply_to_lineage(cli, graph):
     assert failed.err == ""
     assert [(one["pipeline"], one["state"]) for one in failed.json["jobs"]] == [
         ("sizes", "failure"),
+        ("total", "unrunnable"),
     ]
     job = f"sizes@{commit[:12]}"
     page = cli.ok("job", "inspect", job)

@@ -7,7 +7,7 @@ from typing import Any
 
 from trunkline import Lake
 from trunkline.lake import pipelines as declaring
-from trunkline.lake.pipelines import Declared
+from trunkline.lake.versions import Declared
 from trunkline.model.commits import RepoName
 from trunkline.model.inputs import Cron, Cross, Input, Pfs, Trigger
 from trunkline.model.jobs import Job

@@ -7,7 +7,7 @@ import pytest
 from tests.schedule.declared import apply, apply_cron, cron, cross, pfs, repo
 from trunkline.errors import NotFound
 from trunkline.model.pipelines import Schedule
-from trunkline.schedule.outlook import describe, next_ticks
+from trunkline.schedule.outlook import next_ticks
 
 
 def test_the_next_ticks_of_all_pipelines_come_in_order(lake, clock):
@@ -39,6 +39,6 @@ def test_words(lake, clock):
     apply(lake, "plain", pfs("orders"))
     apply(lake, "p", pfs("orders"), Schedule("0 6 * * *", "Europe/Berlin"))
     apply(lake, "q", cross(cron("q", "@every 10m", "often"), cron("q", "@never", "hand")))
-    assert describe(lake._core, repo("plain")) == ""
-    assert describe(lake._core, repo("p")) == "every day at 06:00 (Europe/Berlin)"
-    assert describe(lake._core, repo("q")) == "often: every 10 minutes; hand: only by hand"
+    assert lake.pipeline("plain").schedule == ""
+    assert lake.pipeline("p").schedule == "every day at 06:00 (Europe/Berlin)"
+    assert lake.pipeline("q").schedule == "often: every 10 minutes; hand: only by hand"

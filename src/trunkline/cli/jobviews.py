@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from trunkline.lake.pipelines import Applied
     from trunkline.model.jobs import Counts, DatumInfo, DatumInput, Job, LogLine
     from trunkline.model.pipelines import PipelineInfo
+    from trunkline.schedule.outlook import NextTick
 
 MICROS = 1_000_000
 
@@ -142,7 +143,9 @@ def applied(one: Applied) -> str:
     return f"{text}: job {one.name}@{short(one.job)} is waiting." if one.job else f"{text}."
 
 
-def pipeline_page(pipeline: PipelineInfo, jobs: Sequence[Job], style: Style) -> Iterator[str]:
+def pipeline_page(
+    pipeline: PipelineInfo, jobs: Sequence[Job], ticks: Sequence[NextTick], style: Style
+) -> Iterator[str]:
     state = pipeline.state
     if pipeline.paused and pipeline.pending:
         state += "; something came meanwhile, and will make one job on resume"
@@ -156,6 +159,8 @@ def pipeline_page(pipeline: PipelineInfo, jobs: Sequence[Job], style: Style) -> 
     ]
     if pipeline.schedule:
         pairs.append(("Schedule", printable(pipeline.schedule)))
+    if ticks:
+        pairs.append(("Next ticks", ", ".join(local_time(tick.slot) for tick in ticks)))
     pairs.append(("Created", local_time(pipeline.created)))
     pairs.append(("Updated", local_time(pipeline.updated)))
     yield from fields(pairs)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 app = App(name="pipeline", help="Pipelines: what is computed from what.")
 
 LATEST_JOBS = 5
+TICKS = 3
 
 
 @app.command()
@@ -106,10 +107,11 @@ def inspect(
     with run.open() as lake:
         found = lake.pipeline(name, version)
         jobs = [] if spec or version else lake.jobs(pipeline=name, limit=LATEST_JOBS)
+        ticks = lake.next_ticks(name, TICKS) if found.schedule and not version else []
     if spec:
         run.output.item(found.spec, yamltext.lines)
         return
-    run.output.item(found, lambda p: jobviews.pipeline_page(p, jobs, run.output.style))
+    run.output.item(found, lambda p: jobviews.pipeline_page(p, jobs, ticks, run.output.style))
 
 
 @app.command()

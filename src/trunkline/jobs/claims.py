@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trunkline.lake.core import Core
-from trunkline.lake.propagation import end_job
 from trunkline.model.ids import new_id
-from trunkline.model.jobs import Job, JobState
-from trunkline.storage.catalog import Session, jobs, leases
+from trunkline.model.jobs import Job
+from trunkline.storage.catalog import jobs, leases
 from trunkline.storage.crashpoints import crashpoint
 
 LEASE_SECONDS = 30.0
@@ -42,7 +41,6 @@ def claim_next(core: Core, holder: str, seconds: float = LEASE_SECONDS) -> Claim
             return None
     # A claim that a power cut forgets is a job that is still waiting.
     with core.database.write(durable=False) as session:
-        _settle_cancelled(session)
         found = jobs.claim(session, holder, int(seconds * _MICROS))
         if found is None:
             return None
@@ -52,19 +50,13 @@ def claim_next(core: Core, holder: str, seconds: float = LEASE_SECONDS) -> Claim
     return Claim(*found, txn)
 
 
-def _settle_cancelled(session: Session) -> None:
-    for repo, job_id, reason in jobs.abandoned(session):
-        end_job(session, repo, job_id, JobState.KILLED, reason)
-
-
 def renew(core: Core, claims: Iterable[Claim], seconds: float = LEASE_SECONDS) -> dict[str, str]:
     """Go on holding the claims; those that are lost, with the reason, by their `txn`."""
     lost = {}
     with core.database.write(durable=False) as session:
         for claim in claims:
             job = claim.job
-            kept = jobs.renew(session, claim.repo, job.id, job.fence, int(seconds * _MICROS))
-            if kept is None:
+            if not jobs.renew(session, claim.repo, job.id, job.fence, int(seconds * _MICROS)):
                 now = jobs.find(session, claim.repo, job.id)
                 over = now is not None and now.state.is_over
                 lost[claim.txn] = now.reason if over and now else "another worker took it over"

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.manifests import EMPTY, Tree
-from trunkline.lake.pipelines import SPEC_FILE
 from trunkline.model.commits import Commit, RepoName
-from trunkline.model.entries import line_path
 from trunkline.model.inputs import Leaf, leaves
 from trunkline.model.jobs import Job, JobInput, JobState
 from trunkline.model.pipelines import PipelineSpec, PipelineVersion
@@ -20,11 +18,15 @@ from trunkline.storage.catalog.pipelines import VersionRow
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The last good output, and the job that made it: its index tells which datum wrote what."""
+    """The last good output, and the job that made it: its index tells which datum wrote what.
+
+    `salt` is that of the job's version.
+    """
 
     commit: Commit | None
     job: Job | None
     index: Tree
+    salt: str = ""
 
     @property
     def id(self) -> str | None:
@@ -98,13 +100,14 @@ def _context(
         at = refs.branch(session, repo, branch)
         head = commits.find(session, repo, at.head) if at and at.head else None
         made = jobs.find(session, repo, head.id) if head else None
+        before = pipelines.version(session, repo, made.version) if made else None
         others = [job for job in jobs.listed(session, repo=repo, limit=8) if job.id != job_id]
     last = _last_over(others, branch)
     borrowed = () if version.spec.every_job else _stopped(others, version)
     results = EMPTY
     if pipeline is not None and pipeline.results:
         results = core.manifests.read(pipeline.results, pipeline.results_hash)
-    base = Base(head, made, index_of(core, made))
+    base = Base(head, made, index_of(core, made), before.salt if before else "")
     return Context(
         repo,
         version,
@@ -155,16 +158,6 @@ def declared(name: RepoName, row: VersionRow) -> PipelineVersion:
         row.created,
         row.author,
     )
-
-
-def code_lines(core: Core, session_repo: int, version: PipelineVersion) -> list[str]:
-    """The manifest lines of a version's code."""
-    with core.database.read() as session:
-        pipeline = pipelines.find(session, session_repo)
-        assert pipeline is not None
-        commit = commits.find(session, pipeline.code_repo, version.code)
-    tree = core.tree(commit)
-    return [line.decode() for line in tree.scan() if line_path(line) != SPEC_FILE]
 
 
 def _in_force(session: Session, one: JobInput) -> JobInput:

@@ -13,7 +13,7 @@ from trunkline.jobs.tracing import Found, by_id, inputs_of, outputs, touching, w
 from trunkline.lake.core import Core, resolve_commit
 from trunkline.lake.files import stat
 from trunkline.lake.manifests import Tree
-from trunkline.lake.pipelines import code_repo
+from trunkline.lake.versions import code_repo
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.files import FileType
 from trunkline.model.jobs import Job

@@ -10,16 +10,14 @@ from trunkline.engine.runner.task import DatumResult
 from trunkline.jobs.claims import parts_prefix
 from trunkline.jobs.context import Context, at_heads, index_of, load
 from trunkline.jobs.ledger import Parts, Pointer
-from trunkline.jobs.planning import Decision, Verdict, code_change, decide
-from trunkline.jobs.runner import described
+from trunkline.jobs.planning import Decision, Verdict, decide
 from trunkline.lake.core import Core
 from trunkline.model.commits import RepoName
 from trunkline.model.inputs import Leaf
 from trunkline.model.jobs import DatumInfo, DatumInput, DatumState, Job
 from trunkline.model.pipelines import PipelineVersion
-from trunkline.pipelines.datums import Datum, datum_id, datums
+from trunkline.pipelines.datums import Datum, datum_id, datums, described
 from trunkline.pipelines.plan import IndexLine
-from trunkline.storage.catalog import pipelines
 
 SAMPLES = 20
 
@@ -64,7 +62,7 @@ class PipelinePlan:
 def of_spec(core: Core, version: PipelineVersion) -> Iterator[DatumInfo]:
     """The datums that a version would have at the present heads, and what would become of each."""
     context = at_heads(core, version, version.spec.output_branch)
-    for one in _decisions(core, context):
+    for one in decide(context):
         if one.datum is not None:
             state = DatumState.WAITING if one.verdict is Verdict.RUN else DatumState.SKIPPED
             yield _info(context.leaves, one.datum, state, one.reason)
@@ -119,7 +117,7 @@ def _of_unfinished(core: Core, context: Context, job: Job) -> Iterator[DatumInfo
     for part in parts.listed(parts_prefix(context.repo, job.id)):
         done.update((result.key.encode(), result) for result in parts.read(part))
     states = {"success": DatumState.SUCCESS, "failed": DatumState.FAILED}
-    for one in _decisions(core, context):
+    for one in decide(context):
         if one.datum is None:
             continue
         result = done.get(one.datum.key)
@@ -143,7 +141,7 @@ def plan_of(
     counts: Counter[Verdict] = Counter()
     reasons: Counter[str] = Counter()
     samples: list[tuple[str, str, str]] = []
-    for one in _decisions(core, context):
+    for one in decide(context):
         counts[one.verdict] += 1
         reasons[_plain(one.reason)] += 1
         if one.verdict is not Verdict.KEEP and len(samples) < SAMPLES:
@@ -173,15 +171,6 @@ def _text(one: Decision) -> str:
 def _plain(reason: str) -> str:
     """Reasons without the path that they name, to be counted."""
     return reason.partition(":")[0]
-
-
-def _decisions(core: Core, context: Context) -> Iterator[Decision]:
-    salt = None
-    if context.base.job is not None:
-        with core.database.read() as session:
-            before = pipelines.version(session, context.repo, context.base.job.version)
-        salt = before.salt if before else None
-    return decide(context, None, code_change(context, salt), {})
 
 
 def _info(leaf_of: tuple[Leaf, ...], datum: Datum, state: DatumState, reason: str) -> DatumInfo:

@@ -60,9 +60,9 @@ Found = Mapping[bytes, tuple[bytes, Kept]]
 
 
 def decide(
-    context: Context, trees_before: tuple[Tree, ...] | None, code: CodeChange, found: Found
+    context: Context, trees_before: tuple[Tree, ...] | None = None, found: Found | None = None
 ) -> Iterator[Decision]:
-    """A decision for each datum that changed; for those that did not, only in a full plan."""
+    """A decision for each datum; with the trees of the last good job, only where they differ."""
     every_job = context.spec.every_job
     if trees_before is not None:
         changed = [_changed(old, new) for old, new in zip(trees_before, context.trees, strict=True)]
@@ -72,11 +72,11 @@ def decide(
         steps = plan(
             datums(context.spec.input, context.trees),
             context.base.index.scan(ALL),
-            code=code,
+            code=_code_change(context),
             every_job=every_job,
         )
     for step in steps:
-        yield _decision(context, step, found, every_job)
+        yield _decision(context, step, found or {}, every_job)
 
 
 def _decision(context: Context, step: Step, found: Found, every_job: bool) -> Decision:
@@ -112,12 +112,12 @@ def _since_last_attempt(context: Context, datum: Datum) -> str:
     return changed_input(datum, content) or FAILED_BEFORE
 
 
-def code_change(context: Context, salt_before: str | None) -> CodeChange:
+def _code_change(context: Context) -> CodeChange:
     """How this version's results differ from those that the last good job made."""
     job = context.base.job
     if job is None or job.digest == context.version.digest:
         return CodeChange.SAME
-    if salt_before is not None and salt_before != context.version.salt:
+    if context.base.salt != context.version.salt:
         return CodeChange.REPROCESS
     return CodeChange.CHANGED
 

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from trunkline.engine.runner.task import DatumResult, SetReport, Work
-from trunkline.errors import CorruptObject, Failed, PathClash, Precondition, TrunklineError
+from trunkline.errors import CorruptObject, PathClash, Precondition
 from trunkline.jobs import finishing
 from trunkline.jobs.assembly import Assembly, OutputClash, concatenated
 from trunkline.jobs.claims import Claim, parts_prefix
-from trunkline.jobs.context import Context, code_lines, load
+from trunkline.jobs.context import Context, load
 from trunkline.jobs.dispatch import encoded_sets
 from trunkline.jobs.finishing import BaseMoved, Stored
 from trunkline.jobs.ledger import GOOD, Kept, Parts, Pointer, ResultWriter, patch, result_line
-from trunkline.jobs.planning import Decision, Verdict, can_patch, code_change, decide
+from trunkline.jobs.planning import Decision, Verdict, can_patch, decide
+from trunkline.jobs.tally import Tally, Totals
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.drafts import Planner, StoredTree
 from trunkline.lake.manifests import Tree
+from trunkline.lake.versions import code_of
 from trunkline.model.jobs import Counts, JobState
 from trunkline.model.pipelines import Merge
-from trunkline.pipelines.datums import datum_id
+from trunkline.pipelines.datums import datum_id, described
 from trunkline.pipelines.plan import IndexLine, LineState
-from trunkline.storage.catalog import commits, jobs, pipelines
+from trunkline.storage.catalog import commits, jobs
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.intake import Intake
 from trunkline.storage.objects.keys import KeyMaker
@@ -50,20 +52,6 @@ class RunnerOptions:
     secrets: Callable[[str], str | None] = lambda name: None
     work_folder: str = ""
     log_limit: int = 1 << 20
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What the decisions came to."""
-
-    run: int = 0
-    reuse: int = 0
-    keep: int = 0
-    drop: int = 0
-    fresh: int = 0
-    patched: bool = False
-    totals: _Totals = field(default_factory=lambda: _Totals())
-    """What was computed, by this attempt and by earlier ones at the same job."""
 
 
 class JobRun:
@@ -100,13 +88,13 @@ class JobRun:
     def _attempt(self, context: Context) -> JobState:
         self._index, self._gone, self._results = [], [], []
         assembly = Assembly(self._base_tree(context))
-        tally = _Tally()
+        tally = Tally()
         decisions = self._decisions(context, tally, assembly)
         reports = self._compute(context, decisions, tally)
         crashpoint("job.all_done")
         if reports:
             self._note(state=JobState.FINISHING)
-        counts = self._counts(context, tally)
+        counts = tally.counts(context.base.job)
         failures = self._take_in(context, assembly, reports, tally.totals)
         counts = tally.totals.on(counts)
         if len(failures) > context.spec.max_failed_datums:
@@ -124,12 +112,11 @@ class JobRun:
 
     # -- deciding ------------------------------------------------------------------------
 
-    def _decisions(self, context: Context, tally: _Tally, assembly: Assembly) -> Iterator[Decision]:
+    def _decisions(self, context: Context, tally: Tally, assembly: Assembly) -> Iterator[Decision]:
         """Those that must run; what is reused or dropped is dealt with on the way."""
         before = self._trees_before(context) if can_patch(context) else None
         tally.patched = before is not None
-        code = code_change(context, self._salt_before(context))
-        for one in decide(context, before, code, self._found(context)):
+        for one in decide(context, before, self._found(context)):
             if one.verdict is Verdict.KEEP:
                 tally.keep += 1
                 continue
@@ -168,14 +155,6 @@ class JobRun:
                     return None
                 found.append(commit)
         return tuple(self.core.tree(commit) for commit in found)
-
-    def _salt_before(self, context: Context) -> str | None:
-        job = context.base.job
-        if job is None:
-            return None
-        with self.core.database.read() as session:
-            version = pipelines.version(session, context.repo, job.version)
-        return version.salt if version else None
 
     def _found(self, context: Context) -> Mapping[bytes, tuple[bytes, Kept]]:
         """Results of attempts that did not get to the end: this job's, and killed ones'."""
@@ -218,14 +197,14 @@ class JobRun:
     # -- running -------------------------------------------------------------------------
 
     def _compute(
-        self, context: Context, decisions: Iterator[Decision], tally: _Tally
+        self, context: Context, decisions: Iterator[Decision], tally: Tally
     ) -> list[SetReport]:
         """Run what must run, as one Spark job; none is started for nothing."""
         sets = encoded_sets(context, decisions, self.engine.cores)
         if not sets:
             return []
         work = self._work(context)
-        self._note(counts=self._counts(context, tally))
+        self._note(counts=tally.counts(context.base.job))
         reports, tally.totals.spark_jobs = self.engine.run(
             work, sets, self.claim, context.spec.parallelism
         )
@@ -253,6 +232,7 @@ class JobRun:
                 "Pipelines need a store that other processes can reach.",
                 hint="Use a folder or a bucket, not memory://.",
             )
+        code = code_of(self.core, context.version.name, context.version.code)
         return Work(
             store=address[0],
             options=dict(address[1]),
@@ -274,7 +254,7 @@ class JobRun:
             working_dir=transform.working_dir,
             sandbox=transform.sandbox,
             memory=transform.memory,
-            code=tuple(code_lines(self.core, context.repo, context.version)),
+            code=tuple([line.decode() for line in code]),
             code_hash=context.version.code,
             datum_tries=context.spec.datum_tries,
             datum_timeout=context.spec.datum_timeout,
@@ -300,7 +280,7 @@ class JobRun:
         context: Context,
         assembly: Assembly,
         reports: list[SetReport],
-        totals: _Totals,
+        totals: Totals,
     ) -> list[DatumResult]:
         """Every datum's first result: its outputs, its line, and how it went."""
         writer = ResultWriter(self.claim.job.id, context.version.digest)
@@ -324,16 +304,6 @@ class JobRun:
                 elif result.state == "failed":
                     failures.append(result)
         return failures
-
-    def _counts(self, context: Context, tally: _Tally) -> Counts:
-        """How it stands before the datums that must run have run."""
-        kept, done = tally.keep, tally.totals.states["success"]
-        if tally.patched and context.base.job is not None:
-            # Only what changed was looked at: all others are as the last good job left them.
-            changed = tally.run + tally.reuse + done - tally.fresh
-            kept = context.base.job.counts.total - tally.drop - changed
-        skipped = kept + tally.reuse
-        return tally.totals.on(Counts(skipped=skipped, total=skipped + done + tally.run))
 
     def _ledgers(self, context: Context) -> tuple[Stored | None, Stored | None]:
         """The job's index and the pipeline's results, with what is new in them."""
@@ -402,58 +372,9 @@ class JobRun:
         return f"Two datums wrote {error.path}: {first} and {second}."
 
 
-_STATES = {"success": "SUCCESS", "failed": "FAILED", "recovered": "RECOVERED"}
-
-
-def described(key: bytes) -> str:
-    """A datum by the files it reads: `orders:/a.csv + rates:/b.csv`."""
-    pieces = key.partition(b"\x1e")[0].decode(errors="replace").split("\x1f")
-    pairs = zip(pieces[::2], pieces[1::2], strict=False)
-    return " + ".join(f"{leaf.partition('@')[0]}:{path.rstrip('/') or '/'}" for leaf, path in pairs)
-
-
-class _Totals:
-    """What results add up to."""
-
-    def __init__(self) -> None:
-        self.states = dict.fromkeys(_STATES, 0)
-        self.bytes_in = self.bytes_out = 0
-        self.down = self.process = self.up = 0.0
-        self.spark_jobs: tuple[int, ...] = ()
-
-    def add(self, result: DatumResult) -> None:
-        self.states[result.state] += 1
-        self.bytes_in += result.bytes_in
-        self.bytes_out += result.bytes_out
-        self.down += result.down
-        self.process += result.process
-        self.up += result.up
-
-    def on(self, counts: Counts) -> Counts:
-        return replace(
-            counts,
-            processed=self.states["success"],
-            failed=self.states["failed"],
-            recovered=self.states["recovered"],
-            bytes_in=self.bytes_in,
-            bytes_out=self.bytes_out,
-            download=round(self.down, 6),
-            process=round(self.process, 6),
-            upload=round(self.up, 6),
-            spark_jobs=self.spark_jobs,
-        )
-
-
 def _failure_text(failures: list[DatumResult], counts: Counts) -> str:
     first = failures[0]
     what = f"{described(first.key.encode())}: {first.error}"
     if len(failures) == 1:
         return f"1 of {counts.total} datums failed: {what}"
     return f"{len(failures)} of {counts.total} datums failed, the first {what}"
-
-
-def infrastructure(error: TrunklineError) -> bool:
-    """Whether the error is of the machine's, not of the pipeline's making."""
-    from trunkline.errors import Unavailable
-
-    return isinstance(error, Unavailable | Failed)

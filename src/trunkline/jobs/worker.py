@@ -15,12 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from trunkline.engine.submit import JobCancelled
-from trunkline.errors import LeaseLost, Precondition, TrunklineError, Unavailable
+from trunkline.errors import Failed, LeaseLost, Precondition, TrunklineError, Unavailable
 from trunkline.jobs import claims, finishing
 from trunkline.jobs.claims import Claim
 from trunkline.jobs.ledger import Parts
-from trunkline.jobs.runner import JobRun, RunnerOptions, infrastructure
+from trunkline.jobs.runner import JobRun, RunnerOptions
 from trunkline.jobs.spark import SparkEngine
+from trunkline.jobs.tally import Totals
 from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.model.jobs import Counts, Job, JobState, RunEvent
@@ -53,7 +54,7 @@ class _Running:
     tries: int = 1
     timed_out: bool = False
     seen: set[str] = field(default_factory=set)
-    counts: Counts = field(default_factory=Counts)
+    totals: Totals = field(default_factory=Totals)
     looked: float = 0.0
     first: float = 0.0
 
@@ -178,10 +179,11 @@ class Worker:
             if claim.job.attempt > running.tries + DEATHS:
                 raise Precondition(f"Its worker was lost {claim.job.attempt - 1} times.")
             run.run()
-        except (LeaseLost, JobCancelled) as error:
-            self._stopped(running, error)
+        except (LeaseLost, JobCancelled):
+            self._stopped(running)
         except TrunklineError as error:
-            self._failed(running, error, infrastructure(error))
+            # The machine's fault may pass; the pipeline's will not.
+            self._failed(running, error, isinstance(error, Unavailable | Failed))
         except Exception as error:
             log.exception("job %s@%s met a bug", claim.job.pipeline, claim.job.id)
             text = f"{type(error).__name__}: {' '.join(str(error).split())} (this is a bug)"
@@ -195,7 +197,7 @@ class Worker:
                     self._running.pop(claim.txn, None)
                 self._bell.ring()
 
-    def _stopped(self, running: _Running, error: TrunklineError) -> None:
+    def _stopped(self, running: _Running) -> None:
         if running.timed_out and not running.lost:
             assert running.timeout is not None
             reason = f"timed out after {running.timeout:g} s"
@@ -231,9 +233,22 @@ class Worker:
             return
         if job is None:
             return
-        if job.state.is_over and job.fence == claim.job.fence:
+        ours = job.state.is_over and job.fence == claim.job.fence
+        if ours:
             self.ended.append(job)
         self._tell(None, job)
+        if ours and job.state is not JobState.SUCCESS:
+            self._report_unrunnable(job)
+
+    def _report_unrunnable(self, failed: Job) -> None:
+        """Those of its set that waited for it are over too, though nobody ran them."""
+        with self.core.database.read() as session:
+            mates = jobs.listed(session, id_prefix=failed.id, state=JobState.UNRUNNABLE)
+        known = {(job.pipeline, job.id) for job in self.ended}
+        for job in reversed(mates):
+            if (job.pipeline, job.id) not in known:
+                self.ended.append(job)
+                self._tell(None, job)
 
     # -- keeping claims --------------------------------------------------------------------
 
@@ -268,28 +283,17 @@ class Worker:
 
     def _progress(self, running: _Running) -> None:
         """Count the results that are there by now, and say so."""
-        counts = running.counts
         for part in self._parts.listed(running.claim.parts):
             if part in running.seen:
                 continue
             running.seen.add(part)
             crashpoint("job.half_done")
             for result in self._parts.read(part):
-                counts = replace(
-                    counts,
-                    processed=counts.processed + (result.state == "success"),
-                    failed=counts.failed + (result.state == "failed"),
-                    recovered=counts.recovered + (result.state == "recovered"),
-                    bytes_in=counts.bytes_in + result.bytes_in,
-                    bytes_out=counts.bytes_out + result.bytes_out,
-                )
-        running.counts = counts
+                running.totals.add(result)
         job, claim = running.claim.job, running.claim
         with self.core.database.write(durable=False) as session:
             found = jobs.find(session, claim.repo, job.id)
-            total = found.counts.total if found else 0
-            skipped = found.counts.skipped if found else 0
-            counts = replace(counts, total=total, skipped=skipped)
+            counts = running.totals.on(found.counts if found else Counts())
             jobs.note(
                 session,
                 claim.repo,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,46 +13,29 @@ from trunkline.lake.core import Core, repo_key
 from trunkline.lake.propagation import end_job, output_branch
 from trunkline.lake.transaction import Transaction
 from trunkline.lake.triggering import catch_up
+from trunkline.lake.versions import (
+    SPEC_FILE,
+    Declared,
+    NextVersion,
+    Reprocess,
+    code_of,
+    code_repo,
+    next_version,
+)
 from trunkline.model.commits import DEFAULT_BRANCH, Origin, RepoKind, RepoName
 from trunkline.model.entries import line_hash, line_path
-from trunkline.model.ids import new_id
 from trunkline.model.inputs import Cron, Pfs, leaves
 from trunkline.model.jobs import JobState
 from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
 from trunkline.pipelines.dag import order
-from trunkline.pipelines.spec.codec import from_json, to_json, transform_digest
+from trunkline.pipelines.spec.codec import from_json
 from trunkline.pipelines.triggers import check_trigger
 from trunkline.storage.catalog import Session, events, jobs, pipelines, refs, repos, timing
 from trunkline.storage.catalog.pipelines import Edge, PipelineRow, VersionRow
 
-SPEC_FILE = b"/pipeline.json"
 SCHEDULE = "schedule"
-
-
-class Reprocess(Enum):
-    """Which old results a new version may use."""
-
-    CHANGED = auto()
-    ALL = auto()
-    NOTHING = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A pipeline to be applied: its spec, and its code as (path in the lake, local file or bytes).
-
-    `source` stands for the file `source_path`: the part of it that can affect the results.
-    `restored` is the earlier version that it brings back.
-    """
-
-    spec: PipelineSpec
-    where: str = ""
-    code: tuple[tuple[str, Path | bytes], ...] = ()
-    source: str = ""
-    source_path: str = ""
-    restored: VersionRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +55,6 @@ class Applied:
             "version": self.version,
             "job": self.job,
         }
-
-
-def code_repo(name: RepoName) -> RepoName:
-    """The repo that keeps a pipeline's code: one commit, and one tag, for each version."""
-    return RepoName(name.project, f"{name.repo}.code")
 
 
 def cron_repos(spec: PipelineSpec) -> Iterator[tuple[RepoName, dict[str, Any]]]:
@@ -157,28 +134,20 @@ class _Application:
         self.action = "created"
 
     def prepare(self) -> None:
-        with self.core.database.read() as session:
-            repo = repos.key_of(session, self.spec.name)
-            row = pipelines.find(session, repo) if repo is not None else None
-            before = pipelines.version(session, row.repo, row.version) if row else None
         lines = [self._store(path, content) for path, content in self.declared.code]
         if self.declared.restored is not None:
-            lines = self._code_of(self.declared.restored)
-        spec = to_json(self.spec)
-        digest, salt = self._digest(lines, before)
-        if before is not None:
-            self.action = "updated"
-            # Its digest may be another's: that of the version whose results it was told to keep.
-            again = self.reprocess is not Reprocess.ALL and before.spec == spec
-            if again and self._same_code(before, lines):
-                self.action = "unchanged"
-                return
-        must_run = before is None or before.digest != digest
-        must_run |= any(_changed(before, spec, field) for field in ("input", "output_branch"))
+            lines = code_of(self.core, self.spec.name, self.declared.restored.code)
+        files = {line_path(line).decode(): line_hash(line).decode() for line in lines}
+        version = next_version(self.core, self.declared, files, self.reprocess)
+        if not version.is_new:
+            self.action = "unchanged"
+            return
         code = code_repo(self.spec.name)
-        if row is None:
+        if version.before is None:
             self.transaction.create_repo(self.spec.name, self.spec.description, RepoKind.OUTPUT)
             self.transaction.create_repo(code, f"Code of {self.spec.name}", RepoKind.SYSTEM)
+        else:
+            self.action = "updated"
         draft = self.transaction.draft(
             Ref(code, DEFAULT_BRANCH),
             f"Code of {self.spec.name}",
@@ -190,11 +159,10 @@ class _Application:
         draft.changes.put_all(lines)
         if self.declared.restored is not None:
             draft.requires.add((code, self.declared.restored.code))
-        draft.changes.put_all([self._store(SPEC_FILE.decode(), _pretty(spec))])
-        fresh = VersionRow(0, 0, spec, digest, salt, self.transaction.id, 0, "")
-        self.transaction.afterwards(partial(self._record, fresh, must_run))
+        draft.changes.put_all([self._store(SPEC_FILE.decode(), _pretty(version.spec))])
+        self.transaction.afterwards(partial(self._record, version))
 
-    def _record(self, fresh: VersionRow, must_run: bool, session: Session) -> list[int]:
+    def _record(self, version: NextVersion, session: Session) -> list[int]:
         """In the transaction: rows for the version, and what hangs on it."""
         repo = repo_key(session, self.spec.name)
         code = repo_key(session, code_repo(self.spec.name))
@@ -211,11 +179,20 @@ class _Application:
         kept_triggers = {leaf.branch for leaf in leaves(self.spec.input) if leaf.trigger}
         _drop_triggers(session, repo, self.spec.name, kept_triggers)
         edges = list(self._edges(session, repo))
-        version = fresh._replace(
-            repo=repo, version=number, created=session.now(), author=self.transaction.author
+        commit, author = self.transaction.id, self.transaction.author
+        made = VersionRow(
+            repo,
+            number,
+            version.spec,
+            version.digest,
+            version.salt,
+            commit,
+            session.now(),
+            author,
         )
-        pipelines.add_version(session, version, edges)
-        refs.add_tag(session, code, f"v{number}", self.transaction.id, "", self.transaction.author)
+        pipelines.add_version(session, made, edges)
+        refs.add_tag(session, code, f"v{number}", commit, "", author)
+        must_run = version.must_run
         for job in jobs.listed(session, repo=repo, unfinished=True):
             reason = f"version {number} was applied"
             end_job(session, repo, job.id, JobState.KILLED, reason)
@@ -252,35 +229,6 @@ class _Application:
         if isinstance(content, bytes):
             return intake.add_bytes(path, content)
         return intake.add_file(path, content)
-
-    def _digest(self, lines: Sequence[bytes], before: VersionRow | None) -> tuple[str, str]:
-        if self.declared.restored is not None:
-            return self.declared.restored.digest, self.declared.restored.salt
-        salt = before.salt if before else ""
-        if self.reprocess is Reprocess.ALL:
-            salt = new_id()
-        if self.reprocess is Reprocess.NOTHING and before is not None:
-            return before.digest, before.salt
-        code = [(line_path(line).decode(), line_hash(line).decode()) for line in lines]
-        code = [(path, digest) for path, digest in code if path != self.declared.source_path]
-        return transform_digest(self.spec, code, self.declared.source, salt), salt
-
-    def _same_code(self, before: VersionRow, lines: Sequence[bytes]) -> bool:
-        old = {line_path(line): line_hash(line) for line in self._code_of(before)}
-        return old == {line_path(line): line_hash(line) for line in lines}
-
-    def _code_of(self, version: VersionRow) -> list[bytes]:
-        return code_of(self.core, self.spec.name, version)
-
-
-def code_of(core: Core, name: RepoName, version: VersionRow) -> list[bytes]:
-    """The lines of the files that travelled with a version."""
-    tree = core.tree_of(Ref(code_repo(name), version.code))
-    return [line for line in tree.scan() if line_path(line) != SPEC_FILE]
-
-
-def _changed(before: VersionRow | None, spec: dict[str, Any], field: str) -> bool:
-    return before is None or before.spec.get(field) != spec.get(field)
 
 
 def _pretty(spec: dict[str, Any]) -> bytes:

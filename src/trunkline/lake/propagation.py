@@ -35,7 +35,7 @@ class Change:
     """What happened: which branches point where now, and which pipelines must run anyway.
 
     `finished` are the branches that got a finished commit (not a head moved by hand): only
-    those fire triggers. `at` replaces heads by other commits (a backfill).
+    those fire triggers.
     """
 
     cause: str

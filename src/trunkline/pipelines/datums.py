@@ -22,6 +22,7 @@ from trunkline.pipelines.datums_identity import (
     cut,
     datum_hash,
     datum_id,
+    described,
     leaf_text,
 )
 from trunkline.pipelines.datums_match import Listing, Match, match_at, matcher, matches
@@ -33,6 +34,7 @@ __all__ = [
     "datum_hash",
     "datum_id",
     "datums",
+    "described",
     "leaf_text",
     "match_at",
     "matches",

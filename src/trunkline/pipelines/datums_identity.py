@@ -81,3 +81,10 @@ def cut(whole: Iterable[Datum]) -> Iterator[Datum]:
         start = one[0][:CUT_KEY]
         waiting.append(one._replace(key=cut_key(one[0])) if len(one[0]) > LONGEST_KEY else one)
     yield from sorted(waiting, key=by_key)
+
+
+def described(key: bytes) -> str:
+    """A datum by what it reads: `orders:/a.csv + rates:/b.csv`."""
+    pieces = key.partition(CUT)[0].decode(errors="replace").split(SEPARATOR.decode())
+    pairs = zip(pieces[::2], pieces[1::2], strict=False)
+    return " + ".join(f"{leaf.partition('@')[0]}:{path.rstrip('/') or '/'}" for leaf, path in pairs)

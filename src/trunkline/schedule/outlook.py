@@ -56,14 +56,8 @@ def _ticks(pipeline: RepoName, row: CronRow, now: int) -> Iterator[NextTick]:
         yield NextTick(pipeline, row.name, slot)
 
 
-def describe(core: Core, pipeline: RepoName) -> str:
-    """When a pipeline ticks, in words: `every day at 06:00 (Europe/Berlin)`; "" if it does not."""
-    with core.database.read() as session:
-        return in_words(session, pipeline)
-
-
 def in_words(session: Session, pipeline: RepoName) -> str:
-    """As `describe`, inside a transaction. Several schedules are named."""
+    """When a pipeline ticks: `every day at 06:00 (Europe/Berlin)`. Several schedules are named."""
     found = schedules(session, pipeline)
     words = {name: _words(row) for name, row in found.items()}
     if len(words) == 1:

@@ -14,12 +14,14 @@ from trunkline.model.jobs import DatumInfo
 from trunkline.model.pipelines import PipelineInfo, PipelineVersion
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
-from trunkline.storage.catalog import Session, jobs, pipelines, repos
+from trunkline.storage.catalog import Session, jobs, pipelines, repos, timing
 
 if TYPE_CHECKING:
     from trunkline.jobs.listing import PipelinePlan
     from trunkline.lake.control import Backfill
-    from trunkline.lake.pipelines import Applied, Declared, Reprocess
+    from trunkline.lake.pipelines import Applied
+    from trunkline.lake.versions import Declared, Reprocess
+    from trunkline.schedule.outlook import NextTick
     from trunkline.sdk.specs import Thing
 
 
@@ -107,7 +109,8 @@ class Pipelines(LakeBase):
     ) -> Iterator[tuple[RepoName, DatumInfo]]:
         """The datums of specs that need never have run, at the present heads."""
         from trunkline.jobs.listing import of_spec
-        from trunkline.lake.pipelines import Reprocess, check
+        from trunkline.lake.pipelines import check
+        from trunkline.lake.versions import Reprocess
         from trunkline.sdk.specs import gather
 
         found = gather(things, self.project, args or {})
@@ -207,6 +210,12 @@ class Pipelines(LakeBase):
 
         return tick(self._core, self._repo(pipeline), name, self.author)
 
+    def next_ticks(self, pipeline: str, n: int = 5) -> list[NextTick]:
+        """When the schedule and the cron inputs of a pipeline tick next."""
+        from trunkline.schedule.outlook import next_ticks
+
+        return next_ticks(self._core, self._repo(pipeline), n)
+
     def pools(self) -> list[dict[str, Any]]:
         """Limits on how many jobs run at once, with what runs and waits in each."""
         with self._core.database.read() as session:
@@ -255,36 +264,18 @@ class Pipelines(LakeBase):
         """The version that applying would make, without making it."""
         from blake3 import blake3
 
-        from trunkline.lake.pipelines import Reprocess, code_of
-        from trunkline.model.entries import line_hash, line_path
-        from trunkline.pipelines.spec.codec import to_json, transform_digest
+        from trunkline.lake.versions import next_version
 
-        with self._core.database.read() as session:
-            repo = repos.key_of(session, one.spec.name)
-            row = pipelines.find(session, repo) if repo is not None else None
-            before = pipelines.version(session, row.repo, row.version) if row else None
         files = {
             path: blake3(data if isinstance(data, bytes) else data.read_bytes()).hexdigest()
             for path, data in one.code
         }
-        code = [(path, digest) for path, digest in files.items() if path != one.source_path]
-        salt = before.salt if before else ""
-        if mode is Reprocess.ALL:
-            salt = "reprocess"
-        digest = transform_digest(one.spec, code, one.source, salt)
-        if mode is Reprocess.NOTHING and before is not None:
-            digest = before.digest
-        action, number = "create", 1
-        if before is not None:
-            same = mode is not Reprocess.ALL and before.spec == to_json(one.spec)
-            if same:
-                lines = code_of(self._core, one.spec.name, before)
-                old = {line_path(line).decode(): line_hash(line).decode() for line in lines}
-                same = old == files
-            digest = before.digest if same else digest
-            action = "unchanged" if same else "update"
-            number = before.version + (not same)
-        return PipelineVersion(one.spec.name, number, one.spec, digest, salt, "", 0, ""), action
+        made = next_version(self._core, one, files, mode)
+        action = "create" if made.before is None else "update" if made.is_new else "unchanged"
+        version = PipelineVersion(
+            one.spec.name, made.number, one.spec, made.digest, made.salt, "", 0, ""
+        )
+        return version, action
 
     def _readers(
         self, names: set[RepoName], declared: list[Declared]
@@ -306,7 +297,7 @@ def _waits_for(one: Declared, before: list[PipelinePlan]) -> str:
 
 
 def _mode(reprocess: bool, no_reprocess: bool) -> Reprocess:
-    from trunkline.lake.pipelines import Reprocess
+    from trunkline.lake.versions import Reprocess
 
     if reprocess and no_reprocess:
         raise Usage("Everything cannot be both processed again and kept.")
@@ -322,12 +313,11 @@ def _info(session: Session, row: pipelines.PipelineRow, version: int | None = No
     spec = declared.spec
     found = jobs.listed(session, repo=row.repo, limit=1)
     sources = dict.fromkeys(edge.source for edge in pipelines.reads(session, row.repo))
-    schedule = spec.get("schedule")
     words = ""
-    if schedule:
-        from trunkline.pipelines.cron import in_words
+    if timing.crons(session, row.repo):
+        from trunkline.schedule.outlook import in_words
 
-        words = in_words(schedule["cron"], schedule.get("timezone", "UTC"))
+        words = in_words(session, row.name)
     return PipelineInfo(
         name=row.name,
         version=declared.version,

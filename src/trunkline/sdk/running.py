@@ -45,7 +45,7 @@ class Running(LakeBase):
     ) -> RunReport:
         """Fire what is due, then run jobs until none is left; with `watch` until `stop` is set.
 
-        Spark is started when the first datum needs it, and stopped at the end.
+        Spark starts when the first datum needs it, with `watch` at once, and stops at the end.
         """
         from trunkline.engine.options import SparkOptions
         from trunkline.jobs.runner import RunnerOptions
@@ -83,6 +83,7 @@ class Running(LakeBase):
         try:
             if scheduler is not None:
                 scheduler.start()
+                engine.warm()
             else:
                 Ticker(self._core).fire_due()
             worker.run(watch=watch, stop=stop or threading.Event())

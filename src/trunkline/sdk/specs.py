@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import InvalidSpec, NotFound, SourceUnreadable, TrunklineError
 from trunkline.ingest.walk import walk
-from trunkline.lake.pipelines import SPEC_FILE, Declared
+from trunkline.lake.versions import SPEC_FILE, Declared
 from trunkline.model.paths import normalize_path
 from trunkline.model.suggest import did_you_mean
 from trunkline.pipelines import dsl

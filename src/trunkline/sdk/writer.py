@@ -23,7 +23,7 @@ from trunkline.storage.catalog.erasures import place_of
 from trunkline.storage.objects.intake import Files
 
 if TYPE_CHECKING:
-    from trunkline.lake.pipelines import Declared
+    from trunkline.lake.versions import Declared
     from trunkline.sdk.specs import Thing
 
 Data = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
@@ -186,7 +186,8 @@ class LakeTransaction:
 
     def apply(self, *things: Thing, args: Mapping[str, str] | None = None) -> None:
         """Make or change pipelines: their first job is of the same set as all else here."""
-        from trunkline.lake.pipelines import Reprocess, check, declare
+        from trunkline.lake.pipelines import check, declare
+        from trunkline.lake.versions import Reprocess
         from trunkline.sdk.specs import gather
 
         core, fresh = self._transaction.core, gather(things, self._project, args or {}).declared

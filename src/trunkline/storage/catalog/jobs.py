@@ -51,15 +51,6 @@ def find(session: Session, repo: int, job_id: str) -> Job | None:
     return _job(row) if row else None
 
 
-def repo_of(session: Session, name: RepoName, job_id: str) -> int | None:
-    row = session.one(
-        """SELECT j.repo FROM jobs j JOIN repos r ON r.key = j.repo
-           WHERE r.project = :project AND r.name = :name AND j.id = :id""",
-        {"project": name.project, "name": name.repo, "id": job_id},
-    )
-    return int(row["repo"]) if row else None
-
-
 def listed(
     session: Session,
     *,
@@ -115,7 +106,7 @@ def claim(session: Session, holder: str, lease_micros: int) -> tuple[int, Job] |
            LEFT JOIN backfills b ON b.id = j.backfill
            LEFT JOIN pools o ON o.name = j.pool
            WHERE j.finished IS NULL AND j.expires <= :now AND j.not_before <= :now
-             AND j.cancelled = '' AND coalesce(b.state, 'running') = 'running'
+             AND coalesce(b.state, 'running') = 'running'
              AND NOT EXISTS (
                  SELECT 1 FROM jobs e WHERE e.repo = j.repo AND e.branch = j.branch
                  AND e.finished IS NULL AND (e.created < j.created
@@ -184,8 +175,8 @@ def overview(session: Session) -> dict[str, int]:
     return {name: int(row[name]) for name in names}
 
 
-def renew(session: Session, repo: int, job_id: str, fence: int, lease_micros: int) -> str | None:
-    """Go on holding the job: '' if all is well, the reason if it was cancelled, None if lost."""
+def renew(session: Session, repo: int, job_id: str, fence: int, lease_micros: int) -> bool:
+    """Go on holding the job; False if it is over, or another's."""
     now = session.now()
     held = session.execute(
         """UPDATE jobs SET expires = :expires
@@ -193,12 +184,7 @@ def renew(session: Session, repo: int, job_id: str, fence: int, lease_micros: in
              AND finished IS NULL""",
         {"repo": repo, "id": job_id, "fence": fence, "now": now, "expires": now + lease_micros},
     )
-    if not held:
-        return None
-    row = session.one(
-        "SELECT cancelled FROM jobs WHERE repo = :repo AND id = :id", {"repo": repo, "id": job_id}
-    )
-    return str(row["cancelled"]) if row else None
+    return held == 1
 
 
 def holds(session: Session, repo: int, job_id: str, fence: int) -> bool:
@@ -295,31 +281,6 @@ def end(
     return touched == 1
 
 
-def ask_to_cancel(session: Session, repo: int, job_id: str, reason: str) -> bool:
-    """Ask whoever runs the job to stop. True if somebody holds it now."""
-    session.execute(
-        """UPDATE jobs SET cancelled = :reason
-           WHERE repo = :repo AND id = :id AND finished IS NULL AND cancelled = ''""",
-        {"repo": repo, "id": job_id, "reason": reason},
-    )
-    row = session.one(
-        """SELECT 1 AS x FROM jobs WHERE repo = :repo AND id = :id AND finished IS NULL
-           AND expires > :now""",
-        {"repo": repo, "id": job_id, "now": session.now()},
-    )
-    return row is not None
-
-
-def abandoned(session: Session) -> list[tuple[int, str, str]]:
-    """Jobs whose cancellation nobody who is alive will carry out: (repo, id, reason)."""
-    rows = session.all(
-        """SELECT repo, id, cancelled FROM jobs
-           WHERE finished IS NULL AND cancelled <> '' AND expires <= :now""",
-        {"now": session.now()},
-    )
-    return [(row["repo"], row["id"], row["cancelled"]) for row in rows]
-
-
 def using(session: Session, repo: int, job_id: str) -> list[tuple[int, str]]:
     """Unfinished jobs of the same set that read this one's output."""
     rows = session.all(
@@ -379,10 +340,6 @@ def stop_lending(session: Session, moment: int) -> None:
            AND digest <> ''""",
         {"moment": moment},
     )
-
-
-def remove_of(session: Session, repo: int) -> None:
-    session.execute("DELETE FROM jobs WHERE repo = :repo", {"repo": repo})
 
 
 def _encode_inputs(inputs: Iterable[JobInput]) -> str:

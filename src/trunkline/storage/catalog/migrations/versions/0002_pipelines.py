@@ -71,7 +71,6 @@ def upgrade() -> None:
         sa.Column("holder", sa.Text),
         _number("expires"),
         _number("fence"),
-        _text("cancelled"),
         _text("counts", "{}"),
         _text("inputs", "[]"),
         sa.Column("index_key", sa.Text),

@@ -1,0 +1,110 @@
+"""Versions of a pipeline: what is declared, and which version applying it would make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any
+
+from trunkline.lake.core import Core
+from trunkline.model.commits import RepoName
+from trunkline.model.entries import line_hash, line_path
+from trunkline.model.ids import new_id
+from trunkline.model.pipelines import PipelineSpec
+from trunkline.model.refs import Ref
+from trunkline.pipelines.spec.codec import to_json, transform_digest
+from trunkline.storage.catalog import pipelines, repos
+from trunkline.storage.catalog.pipelines import VersionRow
+
+SPEC_FILE = b"/pipeline.json"
+
+
+class Reprocess(Enum):
+    """Which old results a new version may use."""
+
+    CHANGED = auto()
+    ALL = auto()
+    NOTHING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A pipeline to be applied: its spec, and its code as (path in the lake, local file or bytes).
+
+    `source` stands for the file `source_path`: the part of it that can affect the results.
+    `restored` is the earlier version that it brings back.
+    """
+
+    spec: PipelineSpec
+    where: str = ""
+    code: tuple[tuple[str, Path | bytes], ...] = ()
+    source: str = ""
+    source_path: str = ""
+    restored: VersionRow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NextVersion:
+    """The version that a declaration makes; `before` is the one it takes the place of."""
+
+    before: VersionRow | None
+    spec: dict[str, Any]
+    digest: str
+    salt: str
+    is_new: bool
+
+    @property
+    def number(self) -> int:
+        return (self.before.version if self.before else 0) + self.is_new
+
+    @property
+    def must_run(self) -> bool:
+        """Whether its output may be another than that of the version before."""
+        if self.before is None or self.before.digest != self.digest:
+            return True
+        fields = ("input", "output_branch")
+        return any(self.before.spec.get(field) != self.spec.get(field) for field in fields)
+
+
+def next_version(
+    core: Core, declared: Declared, files: Mapping[str, str], reprocess: Reprocess
+) -> NextVersion:
+    """What applying would make. `files` are the paths of the code with their hashes."""
+    with core.database.read() as session:
+        repo = repos.key_of(session, declared.spec.name)
+        row = pipelines.find(session, repo) if repo is not None else None
+        before = pipelines.version(session, row.repo, row.version) if row else None
+    spec = to_json(declared.spec)
+    if before is not None and reprocess is not Reprocess.ALL and before.spec == spec:
+        lines = code_of(core, declared.spec.name, before.code)
+        if files == {line_path(line).decode(): line_hash(line).decode() for line in lines}:
+            # Its digest may be another's: that of the version whose results it was told to keep.
+            return NextVersion(before, spec, before.digest, before.salt, is_new=False)
+    digest, salt = _digest(declared, files, reprocess, before)
+    return NextVersion(before, spec, digest, salt, is_new=True)
+
+
+def _digest(
+    declared: Declared, files: Mapping[str, str], reprocess: Reprocess, before: VersionRow | None
+) -> tuple[str, str]:
+    kept = declared.restored or (before if reprocess is Reprocess.NOTHING else None)
+    if kept is not None:
+        return kept.digest, kept.salt
+    salt = before.salt if before else ""
+    if reprocess is Reprocess.ALL:
+        salt = new_id()
+    code = [(path, digest) for path, digest in files.items() if path != declared.source_path]
+    return transform_digest(declared.spec, code, declared.source, salt), salt
+
+
+def code_repo(name: RepoName) -> RepoName:
+    """The repo that keeps a pipeline's code: one commit, and one tag, for each version."""
+    return RepoName(name.project, f"{name.repo}.code")
+
+
+def code_of(core: Core, name: RepoName, commit_id: str) -> list[bytes]:
+    """The lines of the files that travelled with a version, by the commit that keeps them."""
+    tree = core.tree_of(Ref(code_repo(name), commit_id))
+    return [line for line in tree.scan() if line_path(line) != SPEC_FILE]
