@@ -5,12 +5,18 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.spark import shared_session
 from trunkline.engine.session import Session
 
 # Without a store, a database or a process: these answer in seconds, so they go first.
 PURE = ("model", "pipelines", "test_settings.py")
+
+
+# How long something takes is no property of it.
+settings.register_profile("ours", deadline=None)
+settings.load_profile("ours")
 
 
 def pytest_configure(config: pytest.Config) -> None:

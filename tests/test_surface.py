@@ -20,13 +20,15 @@ branch create|list|move|delete
 tag create|list|delete
 commit start|finish|list|inspect|squash|drop
 config list|get|set|unset
-draw lineage plan run tick worker
+draw lineage plan run sql tick worker
+checks list|replay
 backfill cancel|inspect|list|pause|resume
 datum inspect|list
 job cancel|inspect|list|logs|rerun|wait
 pipeline apply|backfill|delete|inspect|list|pause|restore|resume|run|schema|versions
 pool delete|list|set
 secret delete|list|set
+table changes|compact|delete|diff|head|list|merge|profile|schema|set|update|write
 """
 
 

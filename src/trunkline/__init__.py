@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         pipeline,
         union,
     )
+    from trunkline.pipelines.expect import expect
     from trunkline.sdk import Diff, Lake, init, migrate, open
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ __all__ = [
     "__version__",
     "cron",
     "cross",
+    "expect",
     "group",
     "init",
     "join",
@@ -56,6 +58,8 @@ _DECLARING = {"Pipeline", "cron", "cross", "group", "join", "pfs", "pipeline", "
 def __getattr__(name: str) -> Any:
     if name == "Trigger":
         return import_module("trunkline.model.inputs").Trigger
+    if name == "expect":
+        return import_module("trunkline.pipelines.expect").expect
     if name in _DECLARING:
         return getattr(import_module("trunkline.pipelines.dsl"), name)
     if name in __all__:

@@ -4,13 +4,16 @@
     ├── Failed                                             1   500
     │   ├── CorruptObject               corrupt
     │   ├── SourceUnreadable            source_unreadable
-    │   └── SourceChanged               source_changed
+    │   ├── SourceChanged               source_changed
+    │   └── TransformFailed             transform_failed
+    │       └── ChecksFailed            checks_failed
     ├── Usage                           usage              2   400
     │   ├── InvalidRef                  invalid_ref
     │   ├── InvalidName                 invalid_name
     │   ├── InvalidPath                 invalid_path
     │   ├── InvalidGlob                 invalid_glob
     │   ├── InvalidSpec                 invalid_spec
+    │   ├── InvalidQuery                invalid_query
     │   └── InvalidSchedule             invalid_schedule
     ├── NotFound                        not_found          3   404
     │   └── Erased                      erased
@@ -19,6 +22,7 @@
     │   ├── AmbiguousId                 ambiguous_id
     │   ├── BranchMoved                 branch_moved
     │   ├── PathClash                   path_clash
+    │   ├── SchemaClash                 schema_clash
     │   └── MergeConflict               merge_conflict
     ├── NotAllowed                      not_allowed        5   403
     │   ├── ReadOnly                    read_only
@@ -83,6 +87,18 @@ class SourceChanged(Failed):
     code = "source_changed"
 
 
+class TransformFailed(Failed):
+    """A pipeline's own SQL or function failed, or what it gave cannot be kept."""
+
+    code = "transform_failed"
+
+
+class ChecksFailed(TransformFailed):
+    """The rows are not what the pipeline promises, so nothing is published."""
+
+    code = "checks_failed"
+
+
 class Usage(TrunklineError):
     """The request itself is malformed."""
 
@@ -111,6 +127,21 @@ class InvalidSpec(Usage):
     """A pipeline spec that cannot be read or makes no sense. The message has file and line."""
 
     code = "invalid_spec"
+
+
+class InvalidQuery(Usage):
+    """SQL that cannot be read or makes no sense. `excerpt` is its line, with carets below it."""
+
+    code = "invalid_query"
+
+    def __init__(self, message: str, *, hint: str = "", excerpt: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.excerpt = excerpt
+        if excerpt:
+            self.add_note(excerpt)
+
+    def to_dict(self) -> dict[str, object]:
+        return {**super().to_dict(), "excerpt": self.excerpt}
 
 
 class InvalidSchedule(Usage):
@@ -157,6 +188,27 @@ class PathClash(Conflict):
     """One path would be a file and a folder at once."""
 
     code = "path_clash"
+
+
+class SchemaClash(Conflict):
+    """Rows do not fit the table. `diff` has a line for each column that differs."""
+
+    code = "schema_clash"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        diff: Iterable[str] = (),
+        table: Iterable[str] = (),
+        given: Iterable[str] = (),
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.diff, self.table, self.given = list(diff), list(table), list(given)
+
+    def to_dict(self) -> dict[str, object]:
+        return {**super().to_dict(), "diff": self.diff, "table": self.table, "given": self.given}
 
 
 class MergeConflict(Conflict):

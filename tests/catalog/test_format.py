@@ -15,8 +15,9 @@ from trunkline.errors import (
     Usage,
     WrongFormat,
 )
+from trunkline.model.expectations import Action, CheckKind, CheckResult, CheckState
 from trunkline.storage import catalog
-from trunkline.storage.catalog import Database
+from trunkline.storage.catalog import Database, checks, jobs
 from trunkline.storage.catalog.open import check_format
 
 
@@ -162,4 +163,37 @@ def test_a_catalog_of_the_first_format_gets_its_pipelines(tmp_path: Path):
         assert [row["name"] for row in session.all("SELECT name FROM projects")] == ["default"]
         for table in ("pipelines", "pipeline_versions", "jobs", "triggers", "crons", "pools"):
             assert not session.all(f"SELECT * FROM {table}")
+    new.close()
+
+
+def test_a_catalog_of_the_second_format_keeps_its_jobs_and_can_have_checks(tmp_path: Path):
+    from alembic import command
+    from alembic.config import Config
+    from sqlalchemy import create_engine, text
+
+    engine = create_engine(f"sqlite:///{tmp_path / 'old.db'}")
+    config = Config()
+    folder = Path(catalog.__file__).parent / "migrations"
+    config.set_main_option("script_location", str(folder))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        connection.execute(text("INSERT INTO projects VALUES ('default', '', 0)"))
+        connection.execute(
+            text("INSERT INTO repos (key, project, name, kind, description, created) "
+                 "VALUES (1, 'default', 'r', 'output', '', 0)")
+        )  # fmt: skip
+        connection.execute(
+            text("INSERT INTO jobs (repo, id, state) VALUES (1, :id, 'success')"), {"id": "a" * 32}
+        )
+    engine.dispose()
+    catalog.migrate("old.db", tmp_path)
+    new = catalog.open_database("old.db", tmp_path)
+    check_format(new, "The lake /x")
+    with new.write() as session:
+        (job,) = jobs.listed(session)
+        assert (job.id, job.replay) == ("a" * 32, "")
+        result = CheckResult("r", CheckKind.EXPR, Action.WARN, CheckState.PASSED)
+        checks.record(session, 1, job.id, [result], 1)
+        assert [one.result for one in checks.listed(session)] == [result]
     new.close()

@@ -310,6 +310,20 @@ def test_a_mistake(cli, applied, args, codes, message):
     ]
 
 
+def test_a_mistake_in_sql_is_shown_in_its_line(cli, lake):
+    spec = "pipeline: {name: x}\ninput: {pfs: {repo: orders, glob: /}}\ntransform: {sql: x.sql}\n"
+    Path("x.yaml").write_text(spec)
+    Path("x.sql").write_text("SELECT *\nFROM ordrs\n")
+    result = cli("pipeline", "apply", "x.yaml")
+    assert result.code == 2
+    assert result.err.splitlines() == [
+        'error: x.yaml:3: x.sql:2: there is no input "ordrs". Did you mean "orders"?',
+        "  2 | FROM ordrs",
+        "    |      ^",
+        "hint: Its inputs: orders.",
+    ]
+
+
 @pytest.mark.parametrize(
     "value",
     [

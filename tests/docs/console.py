@@ -183,7 +183,7 @@ def compare(expected: list[str], actual: list[str], ids: Ids) -> Ids | None:
 # Running ----------------------------------------------------------------------------------
 
 _MARK = "@@trunkline-docs@@"
-_PATIENCE = 60.0
+_PATIENCE = 300.0
 
 
 class Shell:

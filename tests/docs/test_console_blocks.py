@@ -52,6 +52,7 @@ def test_the_pages_a_newcomer_reads_can_be_run():
     assert {ROOT / name for name in ALWAYS} <= set(RUNNABLE)
 
 
+@pytest.mark.timeout(1800)  # the first of them waits for many
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
 def test_page(page: Path, runs: dict[Path, Future[str]]):
     difference = runs[page].result()

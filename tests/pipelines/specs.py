@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from tests.strategies import names
 from trunkline.model.commits import RepoName
+from trunkline.model.expectations import Action, CheckKind, Expectation
 from trunkline.model.inputs import Cron, Cross, Group, Input, Join, Pfs, Trigger, Union
 from trunkline.model.pipelines import (
     Merge,
+    Mode,
+    OnChange,
     PipelineSpec,
     Retry,
     Sandbox,
@@ -149,4 +154,73 @@ specs = st.builds(
     schedule=st.none() | st.builds(Schedule, crons, zones, policies, moments),
     spark=pairs(texts.map(lambda name: f"spark.{name}")),
     metadata=pairs(st.builds(str.__add__, st.sampled_from(["labels.", "annotations."]), texts)),
+)
+
+# Tables ------------------------------------------------------------------------------------
+
+columns = st.lists(texts.filter(str.strip), min_size=1, max_size=3, unique=True).map(tuple)
+numbers = st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False)
+scalars = texts | numbers | st.booleans()
+shares = st.floats(0, 1)
+rises = st.floats(0, 1000).map(lambda share: round(share, 6))
+_row_actions = {"action": st.sampled_from(Action)}
+_table_actions = {"action": st.sampled_from([Action.WARN, Action.FAIL])}
+
+
+def _rules(kind: CheckKind, **fields: st.SearchStrategy[object]) -> st.SearchStrategy[Expectation]:
+    actions = _row_actions if kind.of_rows else _table_actions
+    return st.builds(Expectation, name=st.just(""), kind=st.just(kind), **actions, **fields)
+
+
+_one_column = columns.map(lambda found: found[:1])
+_change = {"over": st.integers(1, 9), "least": shares}
+expectations = st.one_of(
+    _rules(CheckKind.EXPR, expr=st.sampled_from(["a > 0", "b IN ('x', ';')"])),
+    _rules(CheckKind.NOT_NULL, columns=columns),
+    _rules(CheckKind.UNIQUE, columns=columns),
+    _rules(
+        CheckKind.ACCEPTED,
+        columns=_one_column,
+        values=st.lists(scalars, min_size=1, max_size=3).map(tuple),
+    ),
+    columns.flatmap(
+        lambda own: _rules(
+            CheckKind.FOREIGN_KEY, columns=st.just(own), references=st.just(("in0", own))
+        )
+    ),
+    _rules(CheckKind.ROW_COUNT, least=counts.map(float), most=st.none() | st.just(1e9)),
+    _rules(CheckKind.ROW_COUNT_CHANGE, most=st.none() | rises, **_change),
+    _rules(CheckKind.FRESHNESS, columns=_one_column, within=seconds),
+)
+
+
+def _numbered(rules: list[Expectation]) -> tuple[Expectation, ...]:
+    return tuple(replace(rule, name=f"rule-{i}") for i, rule in enumerate(rules))
+
+
+_params = st.dictionaries(
+    st.sampled_from(["a", "b"]), scalars | st.lists(scalars, min_size=1, max_size=2).map(tuple)
+)
+_of_tables = {
+    "mode": st.sampled_from([Mode.WHOLE, Mode.EACH]),
+    "partition_by": st.just(()) | columns,
+}
+table_transforms = st.builds(
+    Transform, sql=st.just("SELECT 1 AS x FROM in0"), sql_file=st.just("") | texts, **_of_tables
+) | st.builds(
+    Transform,
+    spark=st.just("a/b.py:run"),
+    params=_params.map(lambda found: tuple(sorted(found.items()))),
+    requirements=st.just(("pandas>=2", 'numpy; python_version > "3"')),
+    mode=st.just(Mode.APPEND),
+    on_change=st.sampled_from(OnChange),
+    env=pairs(variables),
+)
+
+table_specs = st.builds(
+    PipelineSpec,
+    name=st.just(RepoName(PROJECT, "p")),
+    input=st.just(Pfs("in0", RepoName(PROJECT, "r0"), "/a/b")),
+    transform=table_transforms,
+    expectations=st.lists(expectations, max_size=4).map(_numbered),
 )

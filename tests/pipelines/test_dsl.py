@@ -138,11 +138,12 @@ async def waits(datum): ...
     "function",
     [
         lambda: None,
-        lambda orders: None,
         lambda datum, other: None,
         lambda *datum: None,
         lambda **datum: None,
         lambda *, datum: None,
+        lambda *orders: None,
+        lambda orders, /: None,
         yields,
         waits,
     ],

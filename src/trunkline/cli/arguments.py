@@ -111,3 +111,10 @@ Arguments = Annotated[
     typer.Option("--arg", metavar="NAME=VALUE", help="For jsonnet, may be repeated."),
 ]
 Limit = Annotated[int | None, typer.Option("--limit", "-n", help="At most so many.")]
+
+
+def listed(given: list[str] | None) -> list[str] | None:
+    """Names, one for each option or several between commas."""
+    if given is None:
+        return None
+    return [name.strip() for text in given for name in text.split(",") if name.strip()]

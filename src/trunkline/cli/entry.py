@@ -125,11 +125,22 @@ def _say(error: dict[str, object], as_json: bool) -> None:
     if as_json:
         _to_stderr(json.dumps(error, ensure_ascii=False))
         return
-    _to_stderr(
-        "interrupted" if error["code"] == "interrupted" else f"error: {_line(error['message'])}"
-    )
+    message, picture = _without_picture(str(error["message"]))
+    _to_stderr("interrupted" if error["code"] == "interrupted" else f"error: {_line(message)}")
+    for line in picture:
+        _to_stderr(f"  {_line(line)}")
+    for line in str(error.get("excerpt", "")).splitlines():
+        _to_stderr(f"  {printable(line)}")
     if error["hint"]:
         _to_stderr(f"hint: {_line(error['hint'])}")
+
+
+def _without_picture(message: str) -> tuple[str, list[str]]:
+    """The message, and the two lines that show a place in SQL: they must stay lines."""
+    lines = message.split("\n")
+    if len(lines) > 2 and lines[-1].lstrip().startswith("| ") and lines[-1].endswith("^"):
+        return " ".join(lines[:-2]), lines[-2:]
+    return message, []
 
 
 def _line(text: object) -> str:

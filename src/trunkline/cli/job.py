@@ -49,8 +49,9 @@ def inspect(ctx: typer.Context, job: JobName) -> None:
     """Show how a job went and why, what it read and how fast."""
     run = session.of(ctx)
     with run.open() as lake:
-        found = lake.job(job).info
-    run.output.item(found, lambda j: jobviews.job_page(j, run.output.style))
+        found = lake.job(job)
+        checks = [one.result for one in lake.checks(job=found.ref)]
+    run.output.item(found.info, lambda j: jobviews.job_page(j, run.output.style, checks))
 
 
 @app.command()

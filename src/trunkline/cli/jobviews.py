@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from trunkline.cli import yamltext
+from trunkline.cli.checkviews import job_lines
 from trunkline.cli.output import Column, Style
 from trunkline.cli.text import aligned, count, fields, human_size, local_time, printable
 from trunkline.cli.views import first_line, short
@@ -14,6 +15,7 @@ from trunkline.cli.views import first_line, short
 if TYPE_CHECKING:
     from trunkline.lake.control import Backfill
     from trunkline.lake.pipelines import Applied
+    from trunkline.model.expectations import CheckResult
     from trunkline.model.jobs import Counts, DatumInfo, DatumInput, Job, LogLine
     from trunkline.model.pipelines import PipelineInfo
     from trunkline.schedule.outlook import NextTick
@@ -175,7 +177,7 @@ def pipeline_page(
 
 
 def in_words(counts: Counts) -> str:
-    """`100 datums: 1 ran, 98 skipped, 1 failed`."""
+    """`100 datums: 1 ran, 98 skipped, 1 failed`; of tables also what rows went through."""
     if not counts.total:
         return "no datums"
     parts = [
@@ -185,12 +187,17 @@ def in_words(counts: Counts) -> str:
         (counts.recovered, "recovered"),
     ]
     some = ", ".join(f"{number:,} {word}" for number, word in parts if number)
-    return f"{count(counts.total, 'datum')}: {some}" if some else count(counts.total, "datum")
+    text = f"{count(counts.total, 'datum')}: {some}" if some else count(counts.total, "datum")
+    if counts.rows_in is None or counts.rows_out is None:
+        return text
+    return f"{text}; {count(counts.rows_in, 'row')} in, {counts.rows_out:,} out"
 
 
-def job_page(job: Job, style: Style) -> Iterator[str]:
+def job_page(job: Job, style: Style, checks: Sequence[CheckResult] = ()) -> Iterator[str]:
     yield style("head", f"job {job.pipeline}@{job.id}")
     yield from fields([(name, value) for name, value in _job_fields(job, style) if value])
+    if checks:
+        yield from ("", "Checks:", *job_lines(checks, style))
     if str(job.state) == "failure":
         yield ""
         yield f"What it printed:  trunkline job logs {job_name(job)}"

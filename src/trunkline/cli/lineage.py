@@ -11,9 +11,11 @@ import typer
 from trunkline.cli import session
 from trunkline.cli.arguments import App, Ref
 from trunkline.cli.text import printable
+from trunkline.errors import Usage
 
 if TYPE_CHECKING:
     from trunkline.cli.output import Style
+    from trunkline.model.columns import ColumnLineage, ColumnNode
     from trunkline.model.lineage import Lineage, LineageNode
 
 app = App()
@@ -29,9 +31,22 @@ def lineage(
         int, typer.Option("--limit", "-n", help="Follow at most so many at each step.")
     ] = 20,
     dot: Annotated[bool, typer.Option("--dot", help="As Graphviz reads it.")] = False,
+    columns: Annotated[
+        bool, typer.Option("--columns", help="What the columns of a table were made from.")
+    ] = False,
+    column: Annotated[
+        str | None, typer.Option("--column", metavar="NAME", help="Only this column.")
+    ] = None,
 ) -> None:
     """Show what a file or commit was made from, and what from it."""
     run = session.of(ctx)
+    if columns or column is not None:
+        if up or down or dot:
+            raise Usage("--columns goes with neither --up, --down nor --dot.")
+        with run.open() as lake:
+            answer = lake.column_lineage(ref, column)
+        run.output.item(answer, lambda one: column_lines(one, run.output.style))
+        return
     with run.open() as lake:
         found = lake.lineage(ref, limit=limit)
     if up and not down:
@@ -56,7 +71,14 @@ def tree_lines(found: Lineage, style: Style) -> Iterator[str]:
         yield "Nothing was made from it, and it was made from nothing."
 
 
-def branches(nodes: Sequence[LineageNode], style: Style, before: str = "") -> Iterator[str]:
+def column_lines(found: ColumnLineage, style: Style) -> Iterator[str]:
+    yield style("head", printable(found.ref))
+    yield from branches(found.columns, style)
+
+
+def branches(
+    nodes: Sequence[LineageNode | ColumnNode], style: Style, before: str = ""
+) -> Iterator[str]:
     """The nodes with all below them, joined by lines."""
     for number, node in enumerate(nodes, start=1):
         last = number == len(nodes)
@@ -65,5 +87,5 @@ def branches(nodes: Sequence[LineageNode], style: Style, before: str = "") -> It
         yield from branches(node.below, style, before + ("   " if last else "│  "))
 
 
-def _detail(node: LineageNode, style: Style) -> str:
+def _detail(node: LineageNode | ColumnNode, style: Style) -> str:
     return style("dim", f"  {printable(node.detail)}") if node.detail else ""

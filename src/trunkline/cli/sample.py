@@ -9,7 +9,6 @@ import shutil
 from pathlib import Path
 
 SHOP = Path(__file__).with_name("shop")
-LATE_ORDER = '{"order": "2026-01-02-0121", "shop": "osaka", "goods": ["honey"], "cents": 2160}\n'
 
 
 def write_shop(folder: Path) -> list[Path]:

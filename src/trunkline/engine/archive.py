@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from trunkline.engine.jar import jar_path
 from trunkline.engine.java import Java
 
 NEEDED_SPACE = 1 << 30
@@ -27,7 +28,8 @@ UNUSED_AFTER = 30 * 86400.0
 
 def archive_path(cache: Path, java: Java, spark_home: Path) -> Path:
     """Where the archive for that Java and these jars is, or would be."""
-    digest = hashlib.sha256(f"{java.home}\0{java.version}\0{spark_home}\0".encode())
+    own = jar_path(cache, spark_home)
+    digest = hashlib.sha256(f"{java.home}\0{java.version}\0{spark_home}\0{own}\0".encode())
     with os.scandir(spark_home / "jars") as jars:
         for jar in sorted(jars, key=lambda jar: jar.name):
             facts = jar.stat()

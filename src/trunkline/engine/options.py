@@ -28,6 +28,8 @@ class SparkOptions:
     app_name: str = "trunkline"
     cache: Path = field(default_factory=lambda: cache_folder())
     archive: bool = True
+    bucket: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What Hadoop must know of the lake's bucket, with credentials."""
 
     @property
     def is_local(self) -> bool:
@@ -38,8 +40,15 @@ class SparkOptions:
         return self.memory or default_memory()
 
     @classmethod
-    def of(cls, settings: Settings) -> SparkOptions:
-        """The options that the settings ask for, or `Usage` that names the setting."""
+    def of(
+        cls, settings: Settings, store: tuple[str, Mapping[str, str]] | None = None
+    ) -> SparkOptions:
+        """The options that the settings ask for, or `Usage` that names the setting.
+
+        `store` is the address of the lake's store, if Spark is to read and write it.
+        """
+        from trunkline.engine.buckets import hadoop_conf
+
         conf = settings.pairs("spark.conf")
         for name in conf:
             if not name.startswith("spark."):
@@ -64,6 +73,7 @@ class SparkOptions:
             packages=tuple(packages),
             conf=conf,
             archive=settings.flag("spark.archive"),
+            bucket=hadoop_conf(store),
         )
 
     def spark_conf(self) -> dict[str, str]:
@@ -82,6 +92,22 @@ class SparkOptions:
             "spark.python.task.killTimeout": "100ms",
             # Over TCP a task waits some 40 ms for acknowledgements between small messages.
             "spark.python.unix.domain.socket.enabled": "true",
+            # The same rows wherever they are computed.
+            "spark.sql.session.timeZone": "UTC",
+            # Small files share tasks: with 4 MiB, as it is otherwise, a thousand make dozens.
+            "spark.sql.files.openCostInBytes": str(64 << 10),
+            # A few partitions are written side by side, without sorting the rows first.
+            "spark.sql.maxConcurrentOutputFileWriters": "8",
+            "spark.sql.execution.arrow.pyspark.enabled": "true",
+            # ${…} is ours; Spark would take what it does not know for nothing.
+            "spark.sql.variable.substitute": "false",
+            # People's SQL names tables, not files.
+            "spark.sql.runSQLOnFiles": "false",
+            "spark.hadoop.fs.tlslice.impl": "io.trunkline.SliceFileSystem",
+            # Damaged bytes are an error, never wrong rows.
+            "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+            # It opens objects with the settings of whoever asks, not of who asked first.
+            "spark.hadoop.fs.tlslice.impl.disable.cache": "true",
         }
         if self.is_local:
             conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"

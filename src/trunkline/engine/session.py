@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import signal
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,9 +18,10 @@ from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.engine import archive, failures, launch
+from trunkline.engine import archive, buckets, failures, launch
+from trunkline.engine.jar import jar
 from trunkline.engine.java import find_java
-from trunkline.engine.options import SparkOptions
+from trunkline.engine.options import SparkOptions, local_cores
 from trunkline.errors import Precondition, TrunklineError, Unavailable, Usage
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 REACH_TIMEOUT = 5.0
 CONTEXT_TIMEOUT = 120.0
-_QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_SERIAL = "-XX:+UseSerialGC"
 _ADDRESS = r"(?:[^\s:/,]+|\[[^\]]+\]):\d+"
 _MASTER = (
     r"local(\[(\*|[1-9]\d*)(, *\d+)?\])?|local-cluster\[.+\]|yarn|k8s://.+|"
@@ -39,7 +42,8 @@ _LOG4J = Path(__file__).with_name("log4j2.properties")
 class Session:
     """A running Spark. `context` is None on Spark Connect, which has neither RDDs nor a JVM here.
 
-    `runs` are the groups that `submit` runs, with Spark's name for each.
+    `runs` are the groups that `submit` runs, with Spark's name for each; `spares` the SQL
+    sessions of pipelines that none uses just now.
 
     A session that was there before us (a notebook's) is used, and left running by `stop`.
     """
@@ -55,6 +59,7 @@ class Session:
         self.context = context
         self.jvm = jvm
         self.runs: dict[str, str] = {}
+        self.spares: dict[str, SparkSession] = {}
         self._spark = spark
         self._lock = threading.Lock()
 
@@ -123,6 +128,12 @@ class Session:
 
 def start(options: SparkOptions) -> Session:
     """A session as asked for. One clear line if it cannot be had, within a bounded time."""
+    session = _start(options)
+    buckets.introduce(session)
+    return session
+
+
+def _start(options: SparkOptions) -> Session:
     spark_home()
     if options.remote:
         return _start_connect(options)
@@ -168,6 +179,7 @@ def rehearse(cache: Path, java_option: str, patience: float) -> None:
         assert session.context is not None
         session.context.parallelize([b"x"], 1).map(bytes.upper).collect()
         session.spark.range(10).selectExpr("id % 3 AS k").groupBy("k").count().collect()
+        _rehearse_tables(session)
         session.spark.stop()
     finally:
         _forget_context()
@@ -175,9 +187,24 @@ def rehearse(cache: Path, java_option: str, patience: float) -> None:
             session.jvm.stop(patience)
 
 
+def _rehearse_tables(session: Session) -> None:
+    from trunkline.engine import tables
+    from trunkline.model.tables import Format, Scan, ScanFile, Schema
+
+    with tempfile.TemporaryDirectory() as folder:
+        frame = session.spark.range(10).selectExpr("id", "cast(id % 3 AS string) AS k")
+        done = tables.write(session, frame, stem=f"file:{folder}/x-", partition_by=["k"])
+        files = tuple(ScanFile(one.uri, one.size, (), one.stats) for one in done.files)
+        columns = tables.schema_of(frame)
+        scan = Scan("rehearsal", Format.PARQUET, columns, Schema(), files)
+        tables.read(session, [scan], columns).filter("id > 3").groupBy("k").count().collect()
+
+
 def _start_jvm(options: SparkOptions, java_options: str) -> Session:
     conf = options.spark_conf()
-    ours = f'{_QUICK} "-Dlog4j2.configurationFile={_LOG4J.as_uri()}" {java_options} '
+    _add_jar(conf, jar(options.cache, find_java(), spark_home()), is_local=options.is_local)
+    collector = _SERIAL if options.is_local and local_cores(options.master) <= 2 else ""
+    ours = f'{collector} "-Dlog4j2.configurationFile={_LOG4J.as_uri()}" {java_options} '
     conf["spark.driver.extraJavaOptions"] = ours + conf.get("spark.driver.extraJavaOptions", "")
     environ = launch.driver_environment(os.environ)
     if options.is_local:
@@ -201,6 +228,15 @@ def _start_jvm(options: SparkOptions, java_options: str) -> Session:
         raise failures.explain(said, log) from None
 
 
+def _add_jar(conf: dict[str, str], own: Path, *, is_local: bool) -> None:
+    """Our classes, for the driver by its class path: it must know them before any job does."""
+    others = conf.get("spark.driver.extraClassPath")
+    conf["spark.driver.extraClassPath"] = f"{own}:{others}" if others else str(own)
+    if not is_local:
+        others = conf.get("spark.jars")
+        conf["spark.jars"] = f"{own},{others}" if others else str(own)
+
+
 def _make_context(jvm: launch.Jvm, python: str) -> SparkContext:
     from pyspark import SparkConf, SparkContext
 
@@ -222,6 +258,8 @@ def _make_context(jvm: launch.Jvm, python: str) -> SparkContext:
                 ) from None
             raise
     context.pythonExec = python
+    # It writes each error in a query to stderr, in JSON; we say it in our own words.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     # It would print a traceback when the JVM is gone; `alive` and the job say that better.
     context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return context

@@ -9,13 +9,14 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from trunkline.engine import executor, failures
 from trunkline.engine.executor import Chunk, Errand, Frame, Runner
 from trunkline.engine.session import Session
 from trunkline.errors import Failed, TrunklineError, Unavailable
 
+T = TypeVar("T")
 POLL = 0.25
 _POOLS = 64  # Spark never forgets a pool, so there are not as many as jobs
 
@@ -69,11 +70,61 @@ def run_sets(
     chunks: list[Chunk] = [numbered[first::tasks] for first in range(tasks)]
     errand = Errand(executor.version(), work, runner)
     run = _on_connect if session.is_connect else _on_rdd
-    # A name of its own for each run: what is cancelled stays so, while a group may come again.
+    with named_run(session, group) as unique, _watch(session, unique, progress):
+        answers = _wait(session, lambda: run(session, chunks, errand, unique, description))
+    frames = sorted(map(Frame.decode, answers), key=lambda frame: frame.place)
+    if wrong := next((frame.error for frame in frames if frame.error), None):
+        raise wrong
+    if [frame.place for frame in frames] != list(range(len(sets))):
+        raise Failed(f"Spark answered {len(frames)} of {len(sets)} sets.")
+    return Outcome([frame.result for frame in frames], _job_ids(session, unique))
+
+
+def run_actions(
+    session: Session,
+    actions: Sequence[Callable[[], T]],
+    *,
+    group: str,
+    description: str = "",
+    parallelism: int = 1,
+) -> tuple[list[T], tuple[int, ...]]:
+    """Call what uses Spark by itself, some at a time; their results, and Spark's job numbers.
+
+    The first that fails ends the others. `group` names them all to `cancel`.
+    """
+    with named_run(session, group) as unique:
+        rest = iter(range(len(actions)))
+        found: dict[int, T] = {}
+        wrong: list[BaseException] = []
+        lock = threading.Lock()
+
+        def work() -> None:
+            _enter_group(session, unique, description)
+            while True:
+                with lock:
+                    number = None if wrong else next(rest, None)
+                if number is None:
+                    return
+                try:
+                    found[number] = actions[number]()
+                except BaseException as error:
+                    wrong.append(error)
+
+        threads = [_thread(session, work) for _ in range(min(parallelism, len(actions)))]
+        for thread in threads:
+            thread.join()
+        if wrong:
+            raise wrong[0]
+        return [found[number] for number in range(len(actions))], _job_ids(session, unique)
+
+
+@contextlib.contextmanager
+def named_run(session: Session, group: str) -> Iterator[str]:
+    """A run that `cancel` can end, by a name of its own; errors of Spark become ours."""
+    # What is cancelled stays so, while a group may come again.
     unique = session.runs[group] = f"{group}-{os.urandom(4).hex()}"
     try:
-        with _watch(session, unique, progress):
-            answers = _wait(session, lambda: run(session, chunks, errand, unique, description))
+        yield unique
     except TrunklineError:
         raise
     except Exception as error:
@@ -84,12 +135,16 @@ def run_sets(
     finally:
         if session.runs.get(group) == unique:
             del session.runs[group]
-    frames = sorted(map(Frame.decode, answers), key=lambda frame: frame.place)
-    if wrong := next((frame.error for frame in frames if frame.error), None):
-        raise wrong
-    if [frame.place for frame in frames] != list(range(len(sets))):
-        raise Failed(f"Spark answered {len(frames)} of {len(sets)} sets.")
-    return Outcome([frame.result for frame in frames], _job_ids(session, unique))
+
+
+def _enter_group(session: Session, group: str, description: str) -> None:
+    """Have this thread's Spark jobs belong to a group; it is the thread's own."""
+    context: Any = session.context
+    if context is None:
+        session.spark.addTag(group)
+        return
+    context.setJobGroup(group, description or group, interruptOnCancel=True)
+    context.setLocalProperty("spark.scheduler.pool", f"pool-{zlib.crc32(group.encode()) % _POOLS}")
 
 
 def cancel(session: Session, group: str) -> None:
@@ -110,9 +165,7 @@ def _on_rdd(
     from pyspark.serializers import NoOpSerializer
 
     context: Any = session.context
-    # These are the thread's own, which ends with the job.
-    context.setJobGroup(group, description or group, interruptOnCancel=True)
-    context.setLocalProperty("spark.scheduler.pool", f"pool-{zlib.crc32(group.encode()) % _POOLS}")
+    _enter_group(session, group, description)
     mapped = context.parallelize(chunks, len(chunks)).mapPartitions(errand.on_chunks)
     # What executors send is taken as it is: this process never unpickles it.
     mapped._jrdd_deserializer = NoOpSerializer()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from trunkline.errors import Conflict
@@ -56,6 +56,13 @@ class Assembly:
                 self._clash = self._clash or OutputClash(path.decode(), other, datum_id)
             self._owners[path] = datum_id
             self.changes.puts[path] = line
+
+    def kept(self, folder: str) -> Iterator[bytes]:
+        """The lines of a folder of the base that stay as they are."""
+        for line in self._base.scan(f"/{folder}".rstrip("/").encode() + b"/"):
+            path = line_path(line)
+            if path not in self.changes.puts and not self.changes.removes(path):
+                yield line
 
     def check(self) -> None:
         """Refuse paths of two datums, also of one that did not run this time."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.manifests import EMPTY, Tree
+from trunkline.lake.quarantine import owners_of_quarantined
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.inputs import Leaf, leaves
 from trunkline.model.jobs import Job, JobInput, JobState
@@ -50,6 +51,8 @@ class Context:
     last_index: Tree
     borrowed: tuple[str, ...] = ()
     """Killed jobs whose finished datums may be taken over."""
+    replay: frozenset[str] = frozenset()
+    """Datums (ids) that run again whatever is known of them, since their rows are quarantined."""
 
     @property
     def spec(self) -> PipelineSpec:
@@ -66,7 +69,12 @@ def load(core: Core, repo: int, job: Job) -> Context:
         inputs = tuple(_in_force(session, one) for one in job.inputs)
         found = [_commit(session, one) for one in inputs]
     trees = tuple(core.tree(commit) for commit in found)
-    return _context(core, repo, version, job.branch, inputs, trees, job.id)
+    found_context = _context(core, repo, version, job.branch, inputs, trees, job.id)
+    if not job.replay:
+        return found_context
+    owners = owners_of_quarantined(core.tree(found_context.base.commit), job.replay)
+    # What killed jobs left may be from before the rows' cause was mended.
+    return replace(found_context, replay=owners, borrowed=())
 
 
 def at_heads(core: Core, version: PipelineVersion, branch: str) -> Context:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from trunkline.errors import LeaseLost
@@ -12,8 +13,18 @@ from trunkline.lake.drafts import StoredTree
 from trunkline.lake.propagation import Change, end_job, spread
 from trunkline.lake.triggering import follow
 from trunkline.model.commits import Commit
+from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobState
-from trunkline.storage.catalog import Session, commits, events, jobs, leases, pipelines, refs
+from trunkline.storage.catalog import (
+    Session,
+    checks,
+    commits,
+    events,
+    jobs,
+    leases,
+    pipelines,
+    refs,
+)
 from trunkline.storage.crashpoints import crashpoint
 
 Stored = tuple[str, str]
@@ -33,6 +44,7 @@ def succeed(
     results: Stored | None,
     counts: Counts,
     reason: str = "",
+    checked: Sequence[CheckResult] = (),
 ) -> Commit:
     """The output becomes visible, and the job is done."""
     crashpoint("job.before_commit")
@@ -69,6 +81,7 @@ def succeed(
             index=index,
             inputs=context.inputs,
         )
+        checks.record(session, claim.repo, done.id, checked, session.now())
         facts = {"id": done.id, "branch": branch.name}
         events.emit(session, "commit", done.repo, facts)
         events.emit(session, "job", done.repo, {"id": done.id, "state": str(JobState.SUCCESS)})
@@ -91,6 +104,7 @@ def fail(
     index: Stored | None = None,
     results: Stored | None = None,
     counts: Counts | None = None,
+    checked: Sequence[CheckResult] = (),
 ) -> None:
     """No output; what was computed is kept, and all that waits for the job is told."""
     with core.database.write() as session:
@@ -99,6 +113,7 @@ def fail(
         if context is not None:
             _keep(session, claim, context, results)
             facts["inputs"] = context.inputs
+        checks.record(session, claim.repo, claim.job.id, checked, session.now())
         end_job(session, claim.repo, claim.job.id, state, reason, **facts)
 
 

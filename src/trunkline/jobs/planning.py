@@ -14,7 +14,7 @@ from trunkline.jobs.context import Context
 from trunkline.jobs.ledger import Kept, find_result
 from trunkline.lake.differences import differences
 from trunkline.lake.manifests import Tree
-from trunkline.pipelines.datums import Datum, datums
+from trunkline.pipelines.datums import Datum, datum_id, datums
 from trunkline.pipelines.datums_delta import delta, is_local
 from trunkline.pipelines.plan import (
     FAILED_BEFORE,
@@ -33,6 +33,7 @@ ALL = b""
 
 
 KEPT = "computed before"
+REPLAY = "replay"
 FAILED_STATES = tuple(s.encode() for s in (LineState.FAILED, LineState.RECOVERED))
 
 
@@ -80,7 +81,9 @@ def decide(
 
 
 def _decision(context: Context, step: Step, found: Found, every_job: bool) -> Decision:
-    if step.action is Action.KEEP:
+    replay = context.replay
+    again = bool(replay) and step.datum is not None and datum_id(step.datum) in replay
+    if step.action is Action.KEEP and not again:
         return Decision(Verdict.KEEP, step.reason, step.datum, step.before)
     if step.action is Action.DROP:
         return Decision(Verdict.DROP, step.reason, None, step.before)
@@ -89,6 +92,8 @@ def _decision(context: Context, step: Step, found: Found, every_job: bool) -> De
     done = found.get(datum.key)
     if done is not None and done[0] == datum.content:
         return Decision(Verdict.REUSE, KEPT, datum, step.before, done[1])
+    if again:
+        return Decision(Verdict.RUN, REPLAY, datum, step.before)
     if not every_job:
         kept = find_result(context.results, datum.key, datum.content, context.version.digest)
         if kept is not None:
@@ -134,6 +139,7 @@ def can_patch(context: Context) -> bool:
         and not job.counts.failed
         and not job.counts.recovered
         and not context.spec.every_job
+        and not context.replay
         and is_local(context.spec.input)
     )
 

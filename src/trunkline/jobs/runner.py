@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from trunkline.engine.driver import driver_code
 from trunkline.engine.runner.task import DatumResult, SetReport, Work
-from trunkline.errors import CorruptObject, PathClash, Precondition
+from trunkline.engine.transform import TableResult, TableTask
+from trunkline.errors import CorruptObject, PathClash, Precondition, TransformFailed
 from trunkline.jobs import finishing
 from trunkline.jobs.assembly import Assembly, OutputClash, concatenated
 from trunkline.jobs.claims import Claim, parts_prefix
@@ -16,11 +18,16 @@ from trunkline.jobs.dispatch import encoded_sets
 from trunkline.jobs.finishing import BaseMoved, Stored
 from trunkline.jobs.ledger import GOOD, Kept, Parts, Pointer, ResultWriter, patch, result_line
 from trunkline.jobs.planning import Decision, Verdict, can_patch, decide
+from trunkline.jobs.tableoutcome import Said
+from trunkline.jobs.tablespecs import TableSpecs
+from trunkline.jobs.tablework import Broken, TableWork
 from trunkline.jobs.tally import Tally, Totals
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.drafts import Planner, StoredTree
 from trunkline.lake.manifests import Tree
 from trunkline.lake.versions import code_of
+from trunkline.model.entries import line_path
+from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobState
 from trunkline.model.pipelines import Merge
 from trunkline.pipelines.datums import datum_id, described
@@ -40,6 +47,12 @@ class Engine(Protocol):
         self, work: Work, sets: list[bytes], claim: Claim, parallelism: int | None
     ) -> tuple[list[SetReport], tuple[int, ...]]:
         """Run every set and wait for all. Raises TrunklineError; may be cancelled."""
+        ...
+
+    def run_tables(
+        self, tasks: Sequence[TableTask], claim: Claim, parallelism: int | None
+    ) -> tuple[list[dict[str, TableResult]], tuple[int, ...]]:
+        """Call a transform on tables once for each task, and wait for all."""
         ...
 
     def application(self) -> str: ...
@@ -73,7 +86,10 @@ class JobRun:
         self._index: list[bytes] = []
         self._gone: list[bytes] = []
         self._results: list[bytes] = []
+        self._counted: list[Said] = []
         self._tried = claim.job.fence > 1
+        self._specs = TableSpecs("", ())
+        self._checks: tuple[CheckResult, ...] = ()
 
     def run(self) -> JobState:
         """Do it. The state that the job is in afterwards; WAITING if it will be tried again."""
@@ -86,11 +102,20 @@ class JobRun:
                 context = load(self.core, self.claim.repo, self.claim.job)
 
     def _attempt(self, context: Context) -> JobState:
-        self._index, self._gone, self._results = [], [], []
+        self._index, self._gone, self._results, self._counted = [], [], [], []
+        transform = context.spec.transform
+        self._specs = TableSpecs(str(context.version.name), transform.partition_by)
         assembly = Assembly(self._base_tree(context))
         tally = Tally()
         decisions = self._decisions(context, tally, assembly)
-        reports = self._compute(context, decisions, tally)
+        try:
+            if transform.makes_tables:
+                reports = self._compute_tables(context, decisions, tally, assembly)
+            else:
+                reports = self._compute(context, decisions, tally)
+        except TransformFailed as error:
+            hint = f" {error.hint}" if error.hint else ""
+            return self._end(context, tally.counts(context.base.job), f"{error.message}{hint}")
         crashpoint("job.all_done")
         if reports:
             self._note(state=JobState.FINISHING)
@@ -107,7 +132,17 @@ class JobRun:
         except PathClash as error:
             return self._end(context, counts, error.message)
         reason = _failure_text(failures, counts) if failures else ""
-        finishing.succeed(self.core, self.claim, context, built, index, results, counts, reason)
+        finishing.succeed(
+            self.core,
+            self.claim,
+            context,
+            built,
+            index,
+            results,
+            counts,
+            reason,
+            checked=self._checks,
+        )
         return JobState.SUCCESS
 
     # -- deciding ------------------------------------------------------------------------
@@ -133,6 +168,8 @@ class JobRun:
                 result = self._reuse(context, assembly, one)
                 if one.kept.job == self.claim.job.id:
                     tally.totals.add(result)
+                    if result.counted:
+                        self._counted.append(result.counted)
                 else:
                     tally.reuse += 1
                 continue
@@ -142,7 +179,8 @@ class JobRun:
     def _trees_before(self, context: Context) -> tuple[Tree, ...] | None:
         """The trees that the last good job read; None if they are no longer all there."""
         job = context.base.job
-        assert job is not None
+        if job is None or len(job.inputs) != len(context.inputs):
+            return None
         found = []
         with self.core.database.read() as session:
             for one in job.inputs:
@@ -179,6 +217,7 @@ class JobRun:
         result = self.parts.at(kept.pointer)
         if context.spec.merge is Merge.ERROR:
             assembly.add(datum_id(decision.datum), result.outputs)
+        self._specs.add(result)
         self._index.append(
             IndexLine(
                 key, content, LineState.SUCCESS, kept.job, *kept.pointer, result.reason
@@ -209,6 +248,42 @@ class JobRun:
             work, sets, self.claim, context.spec.parallelism
         )
         return reports
+
+    def _compute_tables(
+        self, context: Context, decisions: Iterator[Decision], tally: Tally, assembly: Assembly
+    ) -> list[SetReport]:
+        work = TableWork(
+            self.core,
+            self.claim,
+            context,
+            self.keys,
+            self.parts,
+            assembly,
+            lambda: self._code_folder(context),
+            lambda: {**dict(context.spec.transform.env), **self._secrets(context)},
+            self._counted,
+        )
+
+        def run(tasks: Sequence[TableTask]) -> tuple[list[dict[str, TableResult]], tuple[int, ...]]:
+            self._note(counts=tally.counts(context.base.job))
+            return self.engine.run_tables(tasks, self.claim, context.spec.parallelism)
+
+        try:
+            outcome = work.run(decisions, run, lambda: self._trees_before(context))
+        except Broken as error:
+            self._checks = error.checks
+            raise
+        self._checks = outcome.checks
+        tally.totals.spark_jobs = outcome.spark_jobs
+        tally.totals.rows_in, tally.totals.rows_out = outcome.rows_in, outcome.rows_out
+        return outcome.reports
+
+    def _code_folder(self, context: Context) -> str:
+        """The pipeline's code on this machine, where its function is called from."""
+        lines = code_of(self.core, context.version.name, context.version.code)
+        return driver_code(
+            self.core.objects, tuple(line.decode() for line in lines), context.version.code
+        )
 
     def _note(self, counts: Counts | None = None, state: JobState | None = None) -> None:
         job, repo = self.claim.job, self.claim.repo
@@ -249,7 +324,7 @@ class JobRun:
             err_stdin=transform.err_stdin,
             accept_return_code=transform.accept_return_code,
             env=dict(transform.env),
-            secrets={name: self._secret(secret) for name, secret in transform.secrets},
+            secrets=self._secrets(context),
             python=transform.python,
             working_dir=transform.working_dir,
             sandbox=transform.sandbox,
@@ -263,6 +338,9 @@ class JobRun:
             pack_limit=self.core.options.pack_limit,
             pack_size=self.core.options.pack_size,
         )
+
+    def _secrets(self, context: Context) -> dict[str, str]:
+        return {name: self._secret(secret) for name, secret in context.spec.transform.secrets}
 
     def _secret(self, name: str) -> str:
         value = self.options.secrets(name)
@@ -297,6 +375,7 @@ class JobRun:
                 key, content = result.key.encode(), result.content.encode()
                 index(writer.index_line(key, content, result.state, number, result.reason))
                 totals.add(result)
+                self._specs.add(result)
                 if result.state == "success":
                     results(writer.result_line(key, content, number))
                     if takes_outputs:
@@ -321,6 +400,11 @@ class JobRun:
             changes = concatenated(self.core, intake, self._all_outputs(index))
         else:
             assembly.check()
+        if context.spec.transform.makes_tables:
+            base_tree = self._base_tree(context)
+            for line in self._specs.lines(self.core, base_tree, intake, assembly.kept):
+                changes.puts[line_path(line)] = line
+            intake.close()
         base = context.base.commit
         if not changes and base is not None and base.root and base.root_hash:
             return StoredTree(base.root, base.root_hash, self.core.tree(base))
@@ -357,6 +441,7 @@ class JobRun:
             index=index,
             results=results,
             counts=counts,
+            checked=self._checks,
         )
         return JobState.FAILURE
 

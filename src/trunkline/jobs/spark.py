@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from trunkline.engine.options import SparkOptions, local_cores
@@ -14,6 +15,7 @@ from trunkline.storage.crashpoints import crashpoint
 
 if TYPE_CHECKING:
     from trunkline.engine.session import Session
+    from trunkline.engine.transform import TableResult, TableTask
 
 
 def group_of(claim: Claim) -> str:
@@ -89,6 +91,22 @@ class SparkEngine:
             parallelism=parallelism,
         )
         return [SetReport.decode(result) for result in outcome.results], outcome.job_ids
+
+    def run_tables(
+        self, tasks: Sequence[TableTask], claim: Claim, parallelism: int | None
+    ) -> tuple[list[dict[str, TableResult]], tuple[int, ...]]:
+        """Call a transform on tables once for each task, several at a time."""
+        from trunkline.engine.submit import run_actions
+        from trunkline.engine.transform import run
+
+        session = self.session()
+        return run_actions(
+            session,
+            [partial(run, session, task) for task in tasks],
+            group=group_of(claim),
+            description=f"{claim.job.pipeline}@{claim.job.short_id}",
+            parallelism=parallelism or max(2, self.cores()),
+        )
 
     def cancel(self, claim: Claim) -> None:
         session = self._session

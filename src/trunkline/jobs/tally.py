@@ -16,6 +16,8 @@ class Totals:
         self.bytes_in = self.bytes_out = 0
         self.down = self.process = self.up = 0.0
         self.spark_jobs: tuple[int, ...] = ()
+        self.rows_in: int | None = None
+        self.rows_out: int | None = None
 
     def add(self, result: DatumResult) -> None:
         self.success += result.state == "success"
@@ -39,6 +41,8 @@ class Totals:
             process=round(self.process, 6),
             upload=round(self.up, 6),
             spark_jobs=self.spark_jobs,
+            rows_in=self.rows_in,
+            rows_out=self.rows_out,
         )
 
 

@@ -15,7 +15,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from trunkline.engine.submit import JobCancelled
-from trunkline.errors import Failed, LeaseLost, Precondition, TrunklineError, Unavailable
+from trunkline.errors import (
+    Failed,
+    LeaseLost,
+    Precondition,
+    TransformFailed,
+    TrunklineError,
+    Unavailable,
+)
 from trunkline.jobs import claims, finishing
 from trunkline.jobs.claims import Claim
 from trunkline.jobs.ledger import Parts
@@ -183,7 +190,8 @@ class Worker:
             self._stopped(running)
         except TrunklineError as error:
             # The machine's fault may pass; the pipeline's will not.
-            self._failed(running, error, isinstance(error, Unavailable | Failed))
+            is_ours = isinstance(error, Unavailable | Failed)
+            self._failed(running, error, is_ours and not isinstance(error, TransformFailed))
         except Exception as error:
             log.exception("job %s@%s met a bug", claim.job.pipeline, claim.job.id)
             text = f"{type(error).__name__}: {' '.join(str(error).split())} (this is a bug)"

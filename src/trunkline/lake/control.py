@@ -145,7 +145,9 @@ def rerun(core: Core, text: str, project: str, author: str) -> str:
                 hint=f"To run it again all the same: trunkline pipeline run {job.pipeline}",
             )
         cause = f"rerun of {job.short_id}"
-        started = spread(session, new_id(), Change(cause, author, forced=tuple(failed)))
+        replay = next((one.replay for one in mates if one.replay and one.state in bad), "")
+        change = Change(cause, author, forced=tuple(failed), replay=replay)
+        started = spread(session, new_id(), change)
         if started is None:
             raise Precondition(f"The pipelines of {job.short_id} are paused.", hint="Resume them.")
         return started

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -27,7 +28,9 @@ class Draft:
 
     `base` is the head that its author saw. With `follow` there is none: the changes go on top
     of whatever the head is by then. `requires` are commits whose files are reused. `kind` is
-    that of the repo: only Trunkline itself writes to those that are not of people.
+    that of the repo: only Trunkline itself writes to those that are not of people. `rework`
+    gives the changes anew for a head that its author did not see, or raises BranchMoved; without
+    it the same changes are made there if no path of theirs changed meanwhile.
     """
 
     target: Ref
@@ -42,6 +45,7 @@ class Draft:
     kind: RepoKind = RepoKind.USER
     merged: tuple[str, ...] = ()
     requires: set[tuple[RepoName, str]] = field(default_factory=set)
+    rework: Callable[[Tree], Changes] | None = None
     started: int = 0
     result: Commit | None = None
 
@@ -89,7 +93,10 @@ class Planner:
         """The tree of a draft on top of `head`, stored."""
         seen, now = (commit.id if commit else None for commit in (draft.base, head))
         if not draft.follow and seen != now:
-            self._refuse_overlap(draft, self._core.tree(head))
+            if draft.rework is not None:
+                draft.changes = draft.rework(self._core.tree(head))
+            else:
+                self._refuse_overlap(draft, self._core.tree(head))
         return Plan(draft, now, None, built=self.build(head, draft.changes))
 
     def build(self, head: Commit | None, changes: Changes) -> StoredTree:

@@ -15,7 +15,7 @@ from trunkline.model.commits import Commit, RepoCommit, RepoKind, RepoName
 from trunkline.model.entries import Entry
 from trunkline.model.ids import id_millis
 from trunkline.model.refs import Ref
-from trunkline.storage.catalog import Session, commits, erasures, events, refs, repos
+from trunkline.storage.catalog import Session, checks, commits, erasures, events, refs, repos
 from trunkline.storage.catalog.erasures import Place, place_of
 from trunkline.storage.crashpoints import crashpoint
 
@@ -60,6 +60,7 @@ def forget(core: Core, ref: Ref) -> Commit:
         refuse_read(session, found.repo, commit)
         if commit.forgotten is None:
             commits.mark_forgotten(session, found.repo, commit.id, session.now())
+            checks.forget_samples(session, repo=found.repo, job=commit.id)
             events.emit(session, "forget", commit.repo, {"id": commit.id})
         done = commits.find(session, found.repo, commit.id)
         assert done is not None
@@ -90,6 +91,10 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
     with core.database.write() as session:
         erasures.record(session, repo, held.values(), author, reason)
         derived = _derived(session, ref.repo, holders)
+        # Rows that broke a rule are kept as examples, whatever file they came from.
+        checks.forget_samples(session, repo=repo)
+        for one in derived:
+            checks.forget_samples(session, repo=repo_key(session, one.repo), job=one.id)
         events.emit(session, "erase", ref.repo, {"path": path, "versions": len(held)})
     crashpoint("erase.after_record")
     finish_erasures(core)

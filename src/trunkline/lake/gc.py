@@ -16,7 +16,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.erase import finish_erasures
 from trunkline.lake.jobobjects import prune_results
 from trunkline.lake.reach import Unreachable, unreachable_commits, used_objects
-from trunkline.storage.catalog import commits, leases
+from trunkline.storage.catalog import checks, commits, leases
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import DATA, JOBS, MANIFESTS, PACKS, txn_of
 from trunkline.storage.objects.port import ObjectInfo
@@ -51,6 +51,7 @@ def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
     if not dry_run:
         finish_erasures(core)
         prune_results(core, core.options.keep_results_seconds)
+        _forget_samples(core, core.options.keep_logs_seconds)
     gone, waiting = _prune_commits(core, grace, dry_run)
     crashpoint("gc.after_commits")
     with core.database.read() as session:
@@ -102,6 +103,12 @@ def _split(
 ) -> tuple[list[Unreachable], list[Unreachable]]:
     gone = [x for x in lost if (x.since if x.since is not None else now) <= now - grace]
     return gone, [x for x in lost if x not in gone]
+
+
+def _forget_samples(core: Core, keep_seconds: float) -> None:
+    """Rows that broke a rule long ago are no longer shown; that they did is."""
+    with core.database.write() as session:
+        checks.forget_samples(session, before=session.now() - int(keep_seconds * 1_000_000))
 
 
 def _delete(core: Core, doomed: Sequence[ObjectInfo]) -> None:

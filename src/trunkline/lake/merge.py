@@ -10,6 +10,7 @@ from trunkline.lake.core import Core, Resolved, resolve, resolve_commit
 from trunkline.lake.drafts import Draft
 from trunkline.lake.history import merge_bases
 from trunkline.lake.manifests import EMPTY, Tree, in_memory
+from trunkline.lake.tablemerge import unite_tables
 from trunkline.lake.threeway import UNDECIDED, PathConflict, Resolver, three_way
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, Origin
@@ -85,6 +86,7 @@ def merge(
     base_tree = _base_tree(core, levels)
     our_tree, their_tree = core.tree(ours.commit), core.tree(their_commit)
     changes, applied, conflicts = three_way(base_tree, our_tree, their_tree, resolver)
+    united, conflicts = unite_tables(core, base_tree, our_tree, their_tree, conflicts)
     report = MergeReport(
         str(source),
         str(target),
@@ -107,6 +109,7 @@ def merge(
             origin=Origin.MERGE,
             merged=(their_commit.id,),
         )
+        changes.put_all(transaction.intake.add_bytes(*one) for one in united.items())
         _reuse(draft, changes, ours, theirs)
     return MergeReport(
         report.source,

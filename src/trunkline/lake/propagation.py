@@ -43,6 +43,8 @@ class Change:
     moved: Mapping[Place, str | None] = field(default_factory=dict)
     finished: frozenset[Place] = frozenset()
     forced: tuple[int, ...] = ()
+    replay: str = ""
+    """For those that are forced: the rule whose quarantine is made again, or * for all."""
 
 
 def spread(session: Session, set_id: str, change: Change) -> str | None:
@@ -146,7 +148,8 @@ def _open_job(
     if all(commit is None for _, commit in inputs):
         return None
     branch = output_branch(session, pipeline)
-    open_job(session, set_id, pipeline, branch, inputs, change.cause, change.author)
+    replay = change.replay if pipeline.repo in change.forced else ""
+    open_job(session, set_id, pipeline, branch, inputs, change.cause, change.author, replay=replay)
     return branch
 
 
@@ -161,6 +164,7 @@ def open_job(
     *,
     version: int | None = None,
     backfill: str | None = None,
+    replay: str = "",
 ) -> None:
     """Insert the open commit, where it comes from, and the job that will fill it."""
     inputs = list(inputs)
@@ -202,6 +206,7 @@ def open_job(
         digest=declared.digest,
         priority=int(declared.spec.get("priority") or 0),
         backfill=backfill,
+        replay=replay,
     )
     jobs.add(session, pipeline.repo, job, str(declared.spec.get("pool") or ""))
     events.emit(session, "job", pipeline.name, {"id": set_id, "state": str(job.state)})

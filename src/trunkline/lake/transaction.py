@@ -58,15 +58,15 @@ class Transaction:
         self._afterwards: list[Callable[[Session], Iterable[int]]] = []
         self.new_repos: set[RepoName] = set()
         self._new_branches: dict[Ref, Ref | None] = {}
-        keys, options = KeyMaker(self.id), core.options
+        self.keys, options = KeyMaker(self.id), core.options
         self.intake = Intake(
             core.objects,
-            keys,
+            self.keys,
             pack_limit=options.pack_limit,
             pack_size=options.pack_size,
             workers=options.workers,
         )
-        self.planner = Planner(core, keys, self.intake)
+        self.planner = Planner(core, self.keys, self.intake)
         self.lease = Lease(core, self.id, author)
 
     # -- what goes into it ---------------------------------------------------------------

@@ -68,7 +68,10 @@ class JobInput:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Datums by what became of them, and what they moved. Times in seconds."""
+    """Datums by what became of them, and what they moved. Times in seconds.
+
+    Rows are those of tables, where every file says how many it has.
+    """
 
     processed: int = 0
     skipped: int = 0
@@ -81,6 +84,8 @@ class Counts:
     process: float = 0.0
     upload: float = 0.0
     spark_jobs: tuple[int, ...] = ()
+    rows_in: int | None = None
+    rows_out: int | None = None
 
     def to_dict(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -112,6 +117,8 @@ class Job:
     spark_application: str | None = None
     priority: int = 0
     backfill: str | None = None
+    replay: str = field(default="", repr=False)
+    """The rule whose quarantined rows it makes again, or * for all; "" if it is no such job."""
 
     @property
     def short_id(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
+from trunkline.model.expectations import Expectation
 from trunkline.model.inputs import Input
 from trunkline.model.time import to_rfc3339
 
@@ -25,17 +26,48 @@ class Merge(StrEnum):
     CONCAT = "concat"
 
 
+class Mode(StrEnum):
+    """How `sql` and `spark` meet datums."""
+
+    WHOLE = "whole"
+    TOGETHER = "together"
+    EACH = "each"
+    APPEND = "append"
+
+
+class OnChange(StrEnum):
+    """What `append` does when a file that it has read was changed or removed."""
+
+    ERROR = "error"
+    REFRESH = "refresh"
+
+
+TRANSFORMS = ("cmd", "python", "sql", "spark")
+
+Param = str | int | float | bool | tuple[str | int | float | bool, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """What is done with a datum. Either `cmd` or `python` is set.
+    """What is done with a datum. One of `cmd`, `python`, `sql` and `spark` is set.
 
-    `python` is "file.py:function" in the code folder. `code` is where the files that travel
-    with the pipeline were when it was applied; its commit is kept with the version.
-    `secrets` are pairs of a variable and the secret it gets: "name" or "name/key".
+    `python` and `spark` are "file.py:function" in the code folder. `sql` is the text of the
+    statements; `sql_file` is the file it was in, for errors. `code` is where the files that
+    travel with the pipeline were when it was applied; its commit is kept with the version.
+    `secrets` are pairs of a variable and the secret it gets: "name" or "name/key". Dates among
+    `params` are ISO text.
     """
 
     cmd: tuple[str, ...] = ()
     python: str = ""
+    sql: str = ""
+    sql_file: str = ""
+    spark: str = ""
+    mode: Mode = Mode.WHOLE
+    partition_by: tuple[str, ...] = ()
+    params: tuple[tuple[str, Param], ...] = ()
+    requirements: tuple[str, ...] = ()
+    on_change: OnChange = OnChange.ERROR
     stdin: tuple[str, ...] = ()
     err_cmd: tuple[str, ...] = ()
     err_stdin: tuple[str, ...] = ()
@@ -46,6 +78,14 @@ class Transform:
     code: str = ""
     sandbox: Sandbox = Sandbox.AUTO
     memory: int | None = None
+
+    @property
+    def kind(self) -> str:
+        return next(kind for kind in TRANSFORMS if getattr(self, kind))
+
+    @property
+    def makes_tables(self) -> bool:
+        return bool(self.sql or self.spark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +134,7 @@ class PipelineSpec:
     retry: Retry = Retry()
     schedule: Schedule | None = None
     spark: tuple[tuple[str, str], ...] = ()
+    expectations: tuple[Expectation, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
 
 

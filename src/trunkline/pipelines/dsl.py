@@ -4,7 +4,12 @@
     def edges(datum):
         ...
 
+    @pipeline(input=pfs("orders", glob="/day=*/"), partition_by=["day"])
+    def revenue(orders):
+        return orders.groupBy("day").sum("amount")
+
     thumbs = Pipeline(name="thumbs", input=pfs("images", glob="/*"), cmd=["sh", "thumbs.sh"])
+    paid = Pipeline(name="paid", input=pfs("orders"), sql="SELECT * FROM orders WHERE paid")
 
 Everything becomes the same plain data a YAML file holds, and is checked by the same reader.
 """
@@ -13,11 +18,15 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import InvalidSpec
+from trunkline.model.inputs import leaves
+from trunkline.pipelines.signature import Signature, not_plain
 from trunkline.pipelines.source import reachable_source
 
 if TYPE_CHECKING:
@@ -28,9 +37,10 @@ InputDict = dict[str, Any]
 
 # Options that a spec has inside `transform`; all others are its own fields.
 _OF_TRANSFORM = {
-    "accept_return_code", "code", "env", "err_cmd", "err_stdin", "sandbox", "secrets", "stdin",
-    "working_dir",
+    "accept_return_code", "code", "env", "err_cmd", "err_stdin", "mode", "on_change", "params",
+    "partition_by", "requirements", "sandbox", "secrets", "stdin", "working_dir",
 }  # fmt: skip
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _SHORT = {
     "parallelism": ("parallelism_spec", "constant"),
     "memory": ("resource_limits", "memory"),
@@ -90,11 +100,11 @@ class Declared:
         """What of the file can affect the results: nothing, if a command does the work."""
         return ""
 
-    def read(self, project: str) -> Specs:
-        """Checked as a YAML file's would be."""
+    def read(self, project: str, read_file: Callable[[str], str] | None = None) -> Specs:
+        """Checked as a YAML file's would be. `read_file` gives files from beside its own."""
         from trunkline.pipelines.spec.reading import read_raw
 
-        return read_raw(self.raw, where=self.where, project=project)
+        return read_raw(self.raw, where=self.where, project=project, read_file=read_file)
 
     def sourced(self, project: str) -> SourcedSpec:
         return self.read(project).specs[0]
@@ -121,6 +131,15 @@ class PipelineFunction(Declared):
     def __repr__(self) -> str:
         return f"<pipeline {self.raw['pipeline']['name']} at {self.where}>"
 
+    def read(self, project: str, read_file: Callable[[str], str] | None = None) -> Specs:
+        """Also checked: that its parameters are its inputs, if they are DataFrames."""
+        found = super().read(project, read_file)
+        spec = found.specs[0].spec
+        if spec.transform.spark:
+            inputs = [*dict.fromkeys(leaf.name for leaf in leaves(spec.input))]
+            Signature.of(self.function, self.where).check(inputs, self.where)
+        return found
+
     @property
     def source(self) -> str:
         """The function and what of its file it may reach."""
@@ -133,18 +152,20 @@ class PipelineFunction(Declared):
 
 
 class Pipeline(Declared):
-    """A pipeline whose work is done by a command."""
+    """A pipeline whose work is done by a command, or by SQL: its text, or a file with it."""
 
     def __init__(
         self,
         *,
         name: str,
         input: InputDict,
-        cmd: Iterable[str],
+        cmd: Iterable[str] | None = None,
+        sql: str | os.PathLike[str] | None = None,
         project: str | None = None,
         **options: Any,
     ) -> None:
-        transform = {"cmd": cmd if isinstance(cmd, str) else list(cmd)}
+        command = cmd if isinstance(cmd, str | None) else list(cmd)
+        transform = _given(cmd=command, sql=sql)
         caller = sys._getframe(1)
         raw = _raw(name, project, input, transform, options)
         super().__init__(raw, caller.f_code.co_filename, caller.f_lineno)
@@ -156,15 +177,19 @@ class Pipeline(Declared):
 def pipeline(
     input: InputDict, name: str | None = None, project: str | None = None, **options: Any
 ) -> Callable[[Callable[..., Any]], PipelineFunction]:
-    """Make a function of a `datum` a pipeline. Options are named as the fields of a spec."""
+    """Make a function a pipeline. Options are named as the fields of a spec.
+
+    A function of one `datum` is called for each with its files. Any other is called with
+    DataFrames: its parameters are the names of inputs, and `ctx` if it wants to know the job.
+    """
 
     def declare(function: Callable[..., Any]) -> PipelineFunction:
         code = getattr(function, "__code__", None)
         if code is None:
             raise InvalidSpec(f"{function!r} is not a function that was written with def.")
         file, line = code.co_filename, code.co_firstlineno
-        _check_signature(function, f"{file}:{line}")
-        transform = {"python": f"{_base(file)}:{function.__name__}"}
+        kind = _kind(function, f"{file}:{line}")
+        transform = {kind: f"{_base(file)}:{function.__name__}"}
         raw = _raw(name or function.__name__, project, input, transform, options)
         return PipelineFunction(function, raw)
 
@@ -214,18 +239,21 @@ def _raw(
     return raw
 
 
-def _check_signature(function: Callable[..., Any], where: str) -> None:
+def _kind(function: Callable[..., Any], where: str) -> str:
+    """python for a function of one datum, spark for one of DataFrames."""
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
-        raise InvalidSpec(f"{where}: a pipeline's function must be a plain one, without yield "
-                          "or async.")  # fmt: skip
+        raise not_plain(where)
     parameters = [*inspect.signature(function).parameters.values()]
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if [p.name for p in parameters] != ["datum"] or parameters[0].kind not in plain:
+    if [p.name for p in parameters] == ["datum"] and parameters[0].kind in _BY_PLACE:
+        return "python"
+    if not parameters or parameters[0].name == "datum":
         raise InvalidSpec(
-            f"{where}: a pipeline's function takes one parameter, called datum.",
-            hint=f"Write def {function.__name__}(datum). "
-            "Functions of DataFrames are not in this version yet.",
+            f"{where}: a pipeline's function takes one parameter called datum, or its inputs.",
+            hint=f"Write def {function.__name__}(datum) for files, "
+            f"def {function.__name__}(orders) for DataFrames.",
         )
+    Signature.of(function, where)
+    return "spark"
 
 
 def _given(**fields: Any) -> dict[str, Any]:
@@ -233,11 +261,13 @@ def _given(**fields: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Python has tuples and paths where a spec has lists and text."""
+    """Python has tuples, dates and paths where a spec has lists and text."""
     if isinstance(value, list | tuple):
         return [_plain(member) for member in value]
     if isinstance(value, Mapping):
         return {key: _plain(member) for key, member in value.items()}
+    if isinstance(value, date):
+        return value.isoformat()
     return str(value) if hasattr(value, "__fspath__") else value
 
 

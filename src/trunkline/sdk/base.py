@@ -13,7 +13,7 @@ from trunkline.model.refs import Need, Ref, parse_ref, parse_repo
 from trunkline.settings import Settings
 
 if TYPE_CHECKING:
-    pass
+    from trunkline.engine.session import Session
 
 Location = str | os.PathLike[str]
 
@@ -48,6 +48,13 @@ class LakeBase:
 
     def _repo(self, text: str) -> RepoName:
         return parse_repo(text, project=self.project)
+
+    def _spark_session(self) -> Session:
+        """The Spark of this process: the one that runs already, else a new one."""
+        from trunkline.engine.options import SparkOptions
+        from trunkline.engine.session import start
+
+        return start(SparkOptions.of(self._settings, self._core.objects.address))
 
     def _revision_of(self, target: Ref, text: str) -> Ref:
         """A ref where the repo may be left out: then it is the target's own."""

@@ -10,14 +10,19 @@ from trunkline.lake import create
 from trunkline.lake.create import Addresses, MigrationReport
 from trunkline.model.display import fields, table
 from trunkline.sdk.base import Location, core_options, store_options
+from trunkline.sdk.checks import Checks
 from trunkline.sdk.contents import Contents
 from trunkline.sdk.history import History
 from trunkline.sdk.jobs import Jobs
 from trunkline.sdk.lineage import Tracing
 from trunkline.sdk.pipelines import Pipelines
+from trunkline.sdk.query import Queries
 from trunkline.sdk.repos import Repos
 from trunkline.sdk.running import Running
 from trunkline.sdk.secrets import Secrets
+from trunkline.sdk.tablediff import TableDiffs
+from trunkline.sdk.tables import Tables
+from trunkline.sdk.tablewriting import TableWriting
 from trunkline.sdk.upkeep import Upkeep
 from trunkline.settings import LAKE_FOLDER
 
@@ -47,7 +52,22 @@ def migrate(lake: Location | None = None) -> MigrationReport:
     return create.migrate_lake(folder)
 
 
-class Lake(Contents, History, Repos, Upkeep, Pipelines, Jobs, Running, Tracing, Secrets):
+class Lake(
+    Contents,
+    History,
+    Repos,
+    Upkeep,
+    Pipelines,
+    Jobs,
+    Running,
+    Queries,
+    Tracing,
+    Secrets,
+    Checks,
+    Tables,
+    TableWriting,
+    TableDiffs,
+):
     """Repos of files with commits, branches and provenance.
 
     A ref is `[project/]repo[@revision][:/path]`; without a revision it means `main`.

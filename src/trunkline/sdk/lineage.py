@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from trunkline.model.columns import ColumnLineage, ColumnNode
 from trunkline.model.lineage import Graph, GraphEdge, GraphNode, Lineage, LineageNode
 from trunkline.sdk.base import LakeBase
 
-__all__ = ["Graph", "GraphEdge", "GraphNode", "Lineage", "LineageNode", "Tracing"]
+__all__ = [
+    "ColumnLineage", "ColumnNode", "Graph", "GraphEdge", "GraphNode", "Lineage", "LineageNode",
+    "Tracing",
+]  # fmt: skip
 
 
 class Tracing(LakeBase):
@@ -19,6 +23,15 @@ class Tracing(LakeBase):
         from trunkline.jobs.lineage import lineage
 
         return lineage(self._core, self._ref(ref), max(limit, 1))
+
+    def column_lineage(self, ref: str, column: str | None = None) -> ColumnLineage:
+        """What the columns of a table, or one of them, were made from, up to their sources.
+
+        Followed through `sql` and `spark` pipelines; of a SQL pipeline also before it has run.
+        """
+        from trunkline.jobs.columns import column_lineage
+
+        return column_lineage(self._core, self._ref(ref), column)
 
     def graph(self) -> Graph:
         """Which pipelines read which repos, and how they are."""

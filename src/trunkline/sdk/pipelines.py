@@ -11,7 +11,7 @@ from trunkline.lake.bell import bell_of
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.inputs import leaves
 from trunkline.model.jobs import DatumInfo
-from trunkline.model.pipelines import PipelineInfo, PipelineVersion
+from trunkline.model.pipelines import TRANSFORMS, PipelineInfo, PipelineVersion
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
 from trunkline.storage.catalog import Session, jobs, pipelines, repos, timing
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from trunkline.lake.pipelines import Applied
     from trunkline.lake.versions import Declared, Reprocess
     from trunkline.schedule.outlook import NextTick
+    from trunkline.sdk.declarative import Lakeside
     from trunkline.sdk.specs import Thing
 
 
@@ -64,17 +65,19 @@ class Pipelines(LakeBase):
         args: Mapping[str, str] | None = None,
     ) -> ApplyReport:
         """Make or change pipelines, all or none: files (YAML, JSON, jsonnet, Python), functions
-        decorated with `@tl.pipeline`, or dicts.
+        decorated with `@tl.pipeline`, dicts, or a project's spark-pipeline.yml.
 
         Changed code or inputs start one job. `reprocess` runs everything again;
         `no_reprocess` keeps old results though the code changed.
         """
         from trunkline.lake import pipelines as declaring
+        from trunkline.sdk.declarative import started
         from trunkline.sdk.specs import gather
 
         mode = _mode(reprocess, no_reprocess)
-        found = gather(things, self.project, args or {})
+        found = gather(things, self.project, args or {}, self._lakeside)
         applied = declaring.apply(self._core, found.declared, self.author, mode)
+        applied = started(self._core, found.declared, applied, self.author)
         bell_of(self._core.database.url).ring()
         return ApplyReport(tuple(applied), tuple(found.ignored))
 
@@ -92,7 +95,7 @@ class Pipelines(LakeBase):
 
         if not things:
             return PlanReport(tuple(self._due()))
-        found = gather(things, self.project, args or {})
+        found = gather(things, self.project, args or {}, self._lakeside)
         with self._core.database.read() as session:
             ordered = check(session, found.declared)
         mode = _mode(reprocess, no_reprocess)
@@ -113,7 +116,7 @@ class Pipelines(LakeBase):
         from trunkline.lake.versions import Reprocess
         from trunkline.sdk.specs import gather
 
-        found = gather(things, self.project, args or {})
+        found = gather(things, self.project, args or {}, self._lakeside)
         with self._core.database.read() as session:
             ordered = check(session, found.declared)
         for one in ordered:
@@ -240,6 +243,12 @@ class Pipelines(LakeBase):
                 raise NotFound(f'There is no pool "{name}".')
         self._rung(name)
 
+    @property
+    def _lakeside(self) -> Lakeside:
+        from trunkline.sdk.declarative import Lakeside
+
+        return Lakeside(self._core, self._settings, self.project)
+
     def _rung(self, started: str | None) -> str | None:
         if started:
             bell_of(self._core.database.url).ring()
@@ -326,7 +335,7 @@ def _info(session: Session, row: pipelines.PipelineRow, version: int | None = No
         updated=declared.created,
         description=str(spec.get("description", "")),
         inputs=tuple(name for s in sources if (name := repos.name_of(session, s))),
-        kind="python" if "python" in spec["transform"] else "cmd",
+        kind=next(kind for kind in TRANSFORMS if kind in spec["transform"]),
         schedule=words,
         last_job=found[0].id if found else None,
         last_state=str(found[0].state) if found else None,

@@ -58,7 +58,8 @@ class Running(LakeBase):
         began = time.monotonic()
         told = listener or (lambda event: None)
         engine = SparkEngine(
-            SparkOptions.of(self._settings), lambda text: told(RunEvent("spark", text))
+            SparkOptions.of(self._settings, self._core.objects.address),
+            lambda text: told(RunEvent("spark", text)),
         )
         options = RunnerOptions(
             secret_reader(self._folder),

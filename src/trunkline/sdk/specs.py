@@ -6,19 +6,24 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.errors import InvalidSpec, NotFound, SourceUnreadable, TrunklineError
+from trunkline.errors import InvalidSpec, NotFound, SourceUnreadable, TrunklineError, Usage
 from trunkline.ingest.walk import walk
 from trunkline.lake.versions import SPEC_FILE, Declared
+from trunkline.model.inputs import leaves
 from trunkline.model.paths import normalize_path
 from trunkline.model.suggest import did_you_mean
 from trunkline.pipelines import dsl
+from trunkline.pipelines.declarative import is_project_file
 from trunkline.pipelines.spec import SourcedSpec, Specs
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from trunkline.sdk.declarative import Lakeside
 
 Thing = str | os.PathLike[str] | Mapping[str, Any] | dsl.Declared
 STDIN = "-"
@@ -36,13 +41,21 @@ class Gathered:
     def add(self, found: Specs, make: Callable[[SourcedSpec], Declared]) -> None:
         self.ignored.update(dict.fromkeys(found.ignored))
         for sourced in found.specs:
-            if any(one.spec.name == sourced.spec.name for one in self.declared):
-                raise InvalidSpec(f"{sourced.where}: {sourced.spec.name} is declared twice.")
-            self.declared.append(make(sourced))
+            self.add_one(make(sourced))
+
+    def add_one(self, declared: Declared) -> None:
+        if any(one.spec.name == declared.spec.name for one in self.declared):
+            raise InvalidSpec(f"{declared.where}: {declared.spec.name} is declared twice.")
+        self.declared.append(declared)
 
 
-def gather(things: tuple[Thing, ...], project: str, args: Mapping[str, str]) -> Gathered:
-    """Read everything; one clear line on the first thing that is wrong."""
+def gather(
+    things: tuple[Thing, ...], project: str, args: Mapping[str, str], lake: Lakeside | None = None
+) -> Gathered:
+    """Read everything; one clear line on the first thing that is wrong.
+
+    `lake` is what projects of Spark Declarative Pipelines are read with.
+    """
     found = Gathered()
     for thing in things:
         if isinstance(thing, dsl.Declared):
@@ -50,14 +63,31 @@ def gather(things: tuple[Thing, ...], project: str, args: Mapping[str, str]) -> 
         elif isinstance(thing, Mapping):
             from trunkline.pipelines.spec import read_raw
 
-            specs = read_raw(thing, where="the spec", project=project)
+            here = Path.cwd()
+            specs = read_raw(
+                thing, where="the spec", project=project, read_file=partial(_text_of, here)
+            )
             found.add(specs, lambda one: _from_spec(one, Path.cwd()))
         elif str(os.fspath(thing)).endswith(".py"):
             for declared in _in_python(Path(thing)):
                 _add_declared(found, declared, project)
+        elif is_project_file(os.fspath(thing)):
+            _add_project(found, os.fspath(thing), lake)
         else:
             _add_file(found, os.fspath(thing), project, args)
     return found
+
+
+def _add_project(found: Gathered, name: str, lake: Lakeside | None) -> None:
+    from trunkline.sdk.declarative import read
+
+    if lake is None:
+        raise Usage(f"{name} cannot be applied in a transaction.", hint="Use lake.apply.")
+    _read(Path(name))
+    declared, unused = read(Path(name), lake)
+    found.ignored.update(dict.fromkeys(unused))
+    for one in declared:
+        found.add_one(one)
 
 
 def _add_file(found: Gathered, name: str, project: str, args: Mapping[str, str]) -> None:
@@ -65,13 +95,28 @@ def _add_file(found: Gathered, name: str, project: str, args: Mapping[str, str])
 
     text = sys.stdin.buffer.read() if name == STDIN else _read(Path(name))
     folder = Path.cwd() if name == STDIN else Path(name).absolute().parent
-    specs = read_specs(text, name=name, project=project, args=args, read_import=_read_import)
+    specs = read_specs(
+        text,
+        name=name,
+        project=project,
+        args=args,
+        read_import=_read_import,
+        read_file=partial(_text_of, folder),
+    )
     found.add(specs, lambda one: _from_spec(one, folder))
 
 
 def _read_import(folder: str, wanted: str) -> str:
     """What a jsonnet file imports, beside the file that asks for it."""
     return _read(Path(folder) / wanted).decode()
+
+
+def _text_of(folder: Path, path: str) -> str:
+    """A file that a spec names, from where the spec is."""
+    try:
+        return _read(folder / path).decode().removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        raise InvalidSpec(f"{path} is not UTF-8 text.", hint="Save the file as UTF-8.") from None
 
 
 def _read(path: Path) -> bytes:
@@ -90,7 +135,7 @@ def _from_spec(sourced: SourcedSpec, folder: Path) -> Declared:
     transform = sourced.spec.transform
     if transform.code:
         code.update(_code_files(folder / transform.code, sourced.where))
-    file = transform.python.partition(":")[0]
+    file = (transform.python or transform.spark).partition(":")[0]
     if file and f"/{file}" not in code:
         if transform.code:
             raise NotFound(f"{sourced.where}: there is no {file} in {transform.code}.")
@@ -101,16 +146,21 @@ def _from_spec(sourced: SourcedSpec, folder: Path) -> Declared:
 
 
 def _check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
+    """That the file has the function, and that it takes the inputs, if they are DataFrames."""
+    from trunkline.pipelines.signature import in_source
     from trunkline.pipelines.source import reachable_source
 
-    name, _, function = sourced.spec.transform.python.partition(":")
+    transform, where = sourced.spec.transform, sourced.where
+    name, _, function = (transform.python or transform.spark).partition(":")
     data = file if isinstance(file, bytes) else _read(file)
     try:
         reachable_source(data.decode(), function, name=name)
     except UnicodeDecodeError:
-        raise InvalidSpec(f"{sourced.where}: {name} is not UTF-8 text.") from None
+        raise InvalidSpec(f"{where}: {name} is not UTF-8 text.") from None
     except TrunklineError as error:
-        raise InvalidSpec(f"{sourced.where}: {error.message}", hint=error.hint) from None
+        raise InvalidSpec(f"{where}: {error.message}", hint=error.hint) from None
+    if transform.spark and (found := in_source(data.decode(), function, where)):
+        found.check([*dict.fromkeys(leaf.name for leaf in leaves(sourced.spec.input))], where)
 
 
 def _code_files(place: Path, where: str) -> Iterator[tuple[str, Path]]:
@@ -146,7 +196,7 @@ def _add_declared(found: Gathered, declared: dsl.Declared, project: str) -> None
         files = tuple(sorted(code.items(), key=lambda one: one[0]))
         return Declared(sourced.spec, sourced.where, files, source, path)
 
-    found.add(declared.read(project), make)
+    found.add(declared.read(project, partial(_text_of, own.parent)), make)
 
 
 def _own_file(declared: dsl.PipelineFunction) -> Path | bytes:

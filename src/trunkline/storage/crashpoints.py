@@ -32,6 +32,7 @@ CRASHPOINTS: dict[str, str] = {
     "job.claimed": "A worker has the job; nothing is done.",
     "job.spark_started": "Spark is up; no datum has run.",
     "job.half_done": "Some results of a set's datums are durable; the set is not done.",
+    "job.tables_written": "The files of all tables are durable; no result names them.",
     "job.all_done": "All results are durable; the output is not put together.",
     "job.before_commit": "Output, index and results are durable; no catalog names them.",
     "job.in_commit": "The job's commit is written in an open transaction.",

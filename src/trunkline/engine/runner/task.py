@@ -152,7 +152,11 @@ def _read_datum(row: Row) -> DatumTask:
 
 @dataclass(slots=True)
 class DatumResult:
-    """What became of a datum: a line of a part. `code` is the exit code, -n for signal n."""
+    """What became of a datum: a line of a part. `code` is the exit code, -n for signal n.
+
+    `schemas` are those of the tables that it wrote, by their names; `columns` tell from which
+    columns of which inputs theirs were made. `counted` is about all that were made with it.
+    """
 
     key: str
     content: str
@@ -168,6 +172,9 @@ class DatumResult:
     down: float = 0.0
     process: float = 0.0
     up: float = 0.0
+    schemas: dict[str, list[dict[str, object]]] = field(default_factory=dict)
+    columns: dict[str, dict[str, list[tuple[str, str]]]] = field(default_factory=dict)
+    counted: dict[str, Any] = field(default_factory=dict)
 
     def encode(self) -> str:
         # One for each datum, and each is short: written out, it takes half the time.
@@ -178,7 +185,10 @@ class DatumResult:
             f'"state":"{self.state}","error":{_quote(self.error)},"reason":{_quote(self.reason)},'
             f'"tries":{self.tries},"code":{code},"outputs":[{outputs}],'
             f'"bytes_in":{self.bytes_in},"bytes_out":{self.bytes_out},'
-            f'"down":{self.down:.6f},"process":{self.process:.6f},"up":{self.up:.6f}}}'
+            f'"down":{self.down:.6f},"process":{self.process:.6f},"up":{self.up:.6f}'
+            + (f',"schemas":{_encode(self.schemas)}' if self.schemas else "")
+            + (f',"columns":{_encode(self.columns)}' if self.columns else "")
+            + (f',"counted":{_encode(self.counted)}}}' if self.counted else "}")
         )
 
     @classmethod

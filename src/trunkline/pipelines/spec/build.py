@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from trunkline.errors import TrunklineError
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
+from trunkline.model.expectations import Expectation
 from trunkline.model.inputs import Cron, Cross, Group, Input, Join, Leaf, Pfs, Trigger, Union
 from trunkline.model.paths import validate_name
 from trunkline.model.pipelines import (
+    TRANSFORMS,
     Merge,
+    OnChange,
     PipelineSpec,
     Retry,
     Sandbox,
@@ -32,6 +35,8 @@ from trunkline.pipelines.spec.model import (
     TriggerField,
 )
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
+from trunkline.pipelines.spec.rules import expectations
+from trunkline.pipelines.spec.tables import ReadFile, check_kind, settled
 from trunkline.pipelines.spec.values import moment
 
 _OUTPUT = "out"
@@ -43,17 +48,28 @@ _MEMBERS: dict[str, type[Cross] | type[Union] | type[Join] | type[Group]] = {
 }
 
 
-def build(fields: SpecField, project: str) -> PipelineSpec:
-    """The spec, or the `Flaw` that keeps it from making sense."""
+def build(fields: SpecField, project: str, read_file: ReadFile | None = None) -> PipelineSpec:
+    """The spec, or the `Flaw` that keeps it from making sense.
+
+    `read_file` gives the text of a file by its path from where the spec is.
+    """
     name = RepoName(fields.pipeline.project or project, fields.pipeline.name)
     inputs = _Inputs(name)
     expression = inputs.expression(fields.input, ("input",))
     inputs.check_names(expression)
     parallelism, sets = fields.parallelism_spec, fields.datum_set_spec
+    transform = _transform(fields.transform, fields.resource_limits)
+    rules: tuple[Expectation, ...] = ()
+    check_kind(fields, transform.kind)
+    if transform.makes_tables:
+        places = inputs.places
+        transform, tables = settled(fields.transform, transform, expression, places, read_file)
+        names = [*dict.fromkeys(leaf.name for leaf, _ in places)]
+        rules = expectations(fields.expectations, names, tables)
     return PipelineSpec(
         name=name,
         input=expression,
-        transform=_transform(fields.transform, fields.resource_limits),
+        transform=transform,
         description=fields.description,
         output_branch=fields.output_branch or DEFAULT_BRANCH,
         parallelism=(parallelism.constant or None) if parallelism else None,
@@ -70,19 +86,18 @@ def build(fields: SpecField, project: str) -> PipelineSpec:
         retry=_retry(fields.retry),
         schedule=_schedule(fields.schedule),
         spark=tuple(sorted(fields.spark.items())),
+        expectations=rules,
         metadata=_metadata(fields.metadata),
     )
 
 
 def _transform(fields: TransformField, limits: LimitsField | None) -> Transform:
-    if fields.cmd and fields.python:
-        raise Flaw(("transform", "python"), "transform has both cmd and python.", "Keep one.")
-    if not fields.cmd and not fields.python:
-        raise Flaw(("transform",), "transform needs cmd or python.")
-    if fields.python:
-        for name in ("stdin", "accept_return_code"):
-            if getattr(fields, name):
-                raise Flaw(("transform", name), f"transform.{name} goes with cmd, not with python.")
+    given = [kind for kind in TRANSFORMS if getattr(fields, kind)]
+    if len(given) > 1:
+        what = f"transform has both {given[0]} and {given[1]}."
+        raise Flaw(("transform", given[1]), what, "Keep one.")
+    if not given:
+        raise Flaw(("transform",), "transform needs cmd, python, sql or spark.")
     if fields.err_stdin and not fields.err_cmd:
         raise Flaw(("transform", "err_stdin"), "transform.err_stdin needs transform.err_cmd.")
     secrets: dict[str, str] = {}
@@ -94,6 +109,13 @@ def _transform(fields: TransformField, limits: LimitsField | None) -> Transform:
     return Transform(
         cmd=tuple(fields.cmd or ()),
         python=fields.python or "",
+        sql=fields.sql or "",
+        sql_file=fields.sql_file,
+        spark=fields.spark or "",
+        partition_by=tuple(fields.partition_by),
+        params=tuple(sorted(fields.params.items())),
+        requirements=tuple(fields.requirements),
+        on_change=OnChange(fields.on_change or OnChange.ERROR),
         stdin=tuple(fields.stdin),
         err_cmd=tuple(fields.err_cmd or ()),
         err_stdin=tuple(fields.err_stdin),

@@ -21,7 +21,19 @@ from trunkline.model.inputs import (
     Union,
     leaves,
 )
-from trunkline.model.pipelines import Merge, PipelineSpec, Retry, Sandbox, Schedule, Transform
+from trunkline.model.pipelines import (
+    Merge,
+    Mode,
+    OnChange,
+    Param,
+    PipelineSpec,
+    Retry,
+    Sandbox,
+    Schedule,
+    Transform,
+)
+from trunkline.pipelines.spec.rulecodec import result_rule, rule_from, rule_to, takes_rows
+from trunkline.pipelines.sql_tokens import essence
 
 _MEMBERS: dict[str, type[Cross] | type[Union] | type[Join] | type[Group]] = {
     "cross": Cross,
@@ -55,6 +67,7 @@ def to_json(spec: PipelineSpec) -> dict[str, Any]:
             pool=spec.pool,
             retry=_retry_to(spec.retry),
             schedule=_schedule_to(spec.schedule),
+            expectations=[rule_to(rule) for rule in spec.expectations],
             spark=dict(spec.spark),
             resource_limits=_given(memory=memory),
         ),
@@ -85,6 +98,7 @@ def from_json(raw: Mapping[str, Any]) -> PipelineSpec:
         retry=_retry_from(raw.get("retry", {})),
         schedule=Schedule(**raw["schedule"]) if "schedule" in raw else None,
         spark=tuple(sorted(raw.get("spark", {}).items())),
+        expectations=tuple(map(rule_from, raw.get("expectations", ()))),
         metadata=_metadata_from(raw.get("metadata", {})),
     )
 
@@ -92,7 +106,10 @@ def from_json(raw: Mapping[str, Any]) -> PipelineSpec:
 def result_fields(spec: PipelineSpec) -> dict[str, Any]:
     """What of a spec decides its results. Names of inputs are not in it: they are in the datum.
 
-    Of an input, only what changes what a datum is shown for the same files counts.
+    Of an input, only what changes what a datum is shown for the same files counts. Of SQL, not
+    its comments and formatting. Of expectations, those that take rows out: others only decide
+    whether a result is published. `requirements` count, as another version of a package is
+    other code; `on_change` does not, as the result is the same in the end.
     """
     transform = spec.transform
     shown = {
@@ -105,6 +122,13 @@ def result_fields(spec: PipelineSpec) -> dict[str, Any]:
     return _given(
         cmd=list(transform.cmd),
         python=transform.python,
+        sql=essence(transform.sql),
+        spark=transform.spark,
+        mode=str(transform.mode) if transform.makes_tables else "",
+        partition_by=list(transform.partition_by),
+        params=dict(transform.params),
+        requirements=sorted(transform.requirements),
+        expectations=[result_rule(rule) for rule in spec.expectations if takes_rows(rule)],
         stdin=list(transform.stdin),
         err_cmd=list(transform.err_cmd),
         err_stdin=list(transform.err_stdin),
@@ -267,6 +291,14 @@ def _transform_to(transform: Transform) -> dict[str, Any]:
     return _given(
         cmd=list(transform.cmd),
         python=transform.python,
+        sql=transform.sql,
+        sql_file=transform.sql_file,
+        spark=transform.spark,
+        mode=str(transform.mode) if transform.makes_tables else "",
+        partition_by=list(transform.partition_by),
+        params={name: _listed(value) for name, value in transform.params},
+        requirements=list(transform.requirements),
+        on_change=str(transform.on_change) if transform.on_change != OnChange.ERROR else "",
         stdin=list(transform.stdin),
         err_cmd=list(transform.err_cmd),
         err_stdin=list(transform.err_stdin),
@@ -283,6 +315,14 @@ def _transform_from(raw: Mapping[str, Any], limits: Mapping[str, Any]) -> Transf
     return Transform(
         cmd=tuple(raw.get("cmd", ())),
         python=raw.get("python", ""),
+        sql=raw.get("sql", ""),
+        sql_file=raw.get("sql_file", ""),
+        spark=raw.get("spark", ""),
+        mode=Mode(raw.get("mode", Mode.WHOLE)),
+        partition_by=tuple(raw.get("partition_by", ())),
+        params=tuple(sorted((name, _frozen(v)) for name, v in raw.get("params", {}).items())),
+        requirements=tuple(raw.get("requirements", ())),
+        on_change=OnChange(raw.get("on_change", OnChange.ERROR)),
         stdin=tuple(raw.get("stdin", ())),
         err_cmd=tuple(raw.get("err_cmd", ())),
         err_stdin=tuple(raw.get("err_stdin", ())),
@@ -294,6 +334,14 @@ def _transform_from(raw: Mapping[str, Any], limits: Mapping[str, Any]) -> Transf
         sandbox=Sandbox(raw.get("sandbox", Sandbox.AUTO)),
         memory=limits.get("memory"),
     )
+
+
+def _listed(value: Param) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _frozen(value: Any) -> Param:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _secret_to(variable: str, secret: str) -> dict[str, str]:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from trunkline.pipelines.spec.fields import Fields, NoMeaning, about, ignored
+from trunkline.pipelines.spec.rulefields import ExpectationField
+from trunkline.pipelines.spec.tablevalues import (
+    Columns,
+    ParamName,
+    ParamValue,
+    RequirementText,
+)
 from trunkline.pipelines.spec.values import (
     BranchText,
     CatchUp,
@@ -36,30 +44,8 @@ from trunkline.pipelines.spec.values import (
     Variable,
 )
 
-
-class Ignored:
-    """Marks a field that Pachyderm knows and that has no meaning here."""
-
-
-NoMeaning = Annotated[Any, Ignored()]
-
 _LATER = "is not supported yet"
 _NEXT = "is not in this version yet"
-
-
-def ignored(why: str) -> Any:
-    return Field(default=None, description=f"Accepted and ignored: {why}")
-
-
-def about(description: str, default: Any = None) -> Any:
-    return Field(default=default, description=description)
-
-
-class Fields(BaseModel):
-    """A map of a spec. `refused` has fields that would be wrong to ignore, and what we say."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, title=None)
-    refused: ClassVar[dict[str, str]] = {}
 
 
 class PipelineField(Fields):
@@ -93,13 +79,34 @@ def _sandbox(given: object) -> object:
 class TransformField(Fields):
     refused: ClassVar[dict[str, str]] = {
         "datum_batching": _LATER,
-        "sql": _NEXT,
-        "spark": _NEXT,
         "stream": _NEXT,
     }
 
     cmd: Command | None = about("The program to run for each datum, and its arguments.")
     python: PythonFunction | None = about("The function to call for each datum: file.py:function.")
+    sql: Text | None = about(
+        "Spark SQL that reads its inputs by name: the text, or a file ending in .sql."
+    )
+    sql_file: Text = about("The file that the SQL came from, for messages.", "")
+    spark: PythonFunction | None = about(
+        "The function of DataFrames to call: file.py:function; its parameters are inputs."
+    )
+    mode: Literal["whole", "together", "each", "append"] | None = about(
+        "How sql and spark meet datums: whole (all as one), together (all that must run at once, "
+        "each a partition), each (one by one) or append (only files that are new)."
+    )
+    partition_by: Columns = about("The columns whose values are folders of the output.", [])
+    params: dict[ParamName, ParamValue] = about(
+        "Values for ${name} in the SQL, and for ctx.params of a function.", {}
+    )
+    requirements: list[RequirementText] = about(
+        "Python packages that the function needs, as pandas>=2; they are checked before it runs.",
+        [],
+    )
+    on_change: Literal["error", "refresh"] | None = about(
+        "With append, when a file that was read has changed or is gone: error, or refresh (all "
+        "is computed anew)."
+    )
     stdin: Lines = about("Lines given to the command on its standard input.", [])
     err_cmd: Command | None = about("Run when a datum failed; if it ends well, all goes on.")
     err_stdin: Lines = about("Lines given to err_cmd on its standard input.", [])
@@ -226,12 +233,11 @@ class SpecField(Fields):
         "s3_out": _LATER,
         "egress": _LATER,
         "tf_job": "is not supported",
-        "expectations": _NEXT,
     }
 
     pipeline: PipelineField = Field(description="The pipeline's name and project.")
     input: InputField = Field(description="What it reads: exactly one of its fields.")
-    transform: TransformField = Field(description="What it does with each datum: cmd or python.")
+    transform: TransformField = Field(description="What it does: cmd, python, sql or spark.")
     description: Text = about("A sentence about it.", "")
     metadata: MetadataField | None = about("Annotations and labels.")
     output_branch: BranchText = about("The branch it writes; without it, main.", "")
@@ -249,6 +255,9 @@ class SpecField(Fields):
     pool: PoolName = about("The pool of job slots it runs in.", "")
     retry: RetryField | None = about("How often a failed job is tried again.")
     schedule: ScheduleField | None = about("When it runs, instead of on every change.")
+    expectations: list[ExpectationField] = about(
+        "What must hold of its tables before they are published.", []
+    )
     spark: dict[SparkName, SparkValue] = about("Spark settings of its jobs.", {})
     resource_limits: LimitsField | None = about("Only memory counts.")
     resource_requests: NoMeaning = ignored("the engine shares out its cores.")

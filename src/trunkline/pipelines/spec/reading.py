@@ -16,6 +16,7 @@ from trunkline.pipelines.spec.messages import first_flaw, refuse_other_than_map
 from trunkline.pipelines.spec.model import SpecField
 from trunkline.pipelines.spec.places import Document, Flaw, Loc, SourcedSpec, Specs
 from trunkline.pipelines.spec.shape import Shape
+from trunkline.pipelines.spec.tables import ReadFile
 
 _LARGEST = 16_000_000
 
@@ -27,17 +28,19 @@ def read_specs(
     project: str,
     args: Mapping[str, str] | None = None,
     read_import: ReadImport | None = None,
+    read_file: ReadFile | None = None,
 ) -> Specs:
     """The specs of a file called `name`, whose suffix tells what it is written in.
 
     `args` are for jsonnet. `read_import(folder, path)` gives it the text of what it imports.
+    `read_file(path)` gives the text of a file that a spec names, from the spec's folder.
     """
     specs: list[SourcedSpec] = []
     ignored: dict[str, None] = {}
     seen: dict[RepoName, str] = {}
     shown_name = "stdin" if name in ("", "-") else name
     for document in _documents(_decoded(text, shown_name), shown_name, args or {}, read_import):
-        made, unused = _read(document, project)
+        made, unused = _read(document, project, read_file)
         other = seen.setdefault(made.spec.name, made.where)
         if other is not made.where:
             raise InvalidSpec(
@@ -50,19 +53,23 @@ def read_specs(
     return Specs(tuple(specs), tuple(ignored))
 
 
-def read_raw(raw: Mapping[str, Any], *, where: str, project: str) -> Specs:
+def read_raw(
+    raw: Mapping[str, Any], *, where: str, project: str, read_file: ReadFile | None = None
+) -> Specs:
     """One spec that is plain data already, as Python's builders make it."""
-    made, ignored = _read(Document(where, dict(raw)), project)
+    made, ignored = _read(Document(where, dict(raw)), project, read_file)
     return Specs((made,), tuple(ignored))
 
 
-def _read(document: Document, project: str) -> tuple[SourcedSpec, dict[str, None]]:
+def _read(
+    document: Document, project: str, read_file: ReadFile | None
+) -> tuple[SourcedSpec, dict[str, None]]:
     shape = Shape()
     try:
         refuse_other_than_map(document.value)
         assert isinstance(document.value, dict)
         fields = SpecField.model_validate(shape.spec(document.value))
-        spec = build(fields, project)
+        spec = build(fields, project, read_file)
     except ValidationError as error:
         raise document.refusal(first_flaw(error, shape, document)) from None
     except Flaw as flaw:

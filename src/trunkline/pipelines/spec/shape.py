@@ -10,7 +10,8 @@ from typing import Any, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from trunkline.model.suggest import did_you_mean, shown
-from trunkline.pipelines.spec.model import Fields, Ignored, SpecField
+from trunkline.pipelines.spec.fields import Fields, Ignored
+from trunkline.pipelines.spec.model import SpecField
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 
 _hump = re.compile(r"(?<=[a-z0-9])([A-Z])")

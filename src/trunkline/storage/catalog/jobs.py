@@ -23,9 +23,9 @@ _SELECT = """
 def add(session: Session, repo: int, job: Job, pool: str = "") -> None:
     session.execute(
         """INSERT INTO jobs (repo, id, version, branch, state, reason, cause, created, priority,
-               pool, inputs, digest, backfill)
+               pool, inputs, digest, backfill, replay)
            VALUES (:repo, :id, :version, :branch, :state, :reason, :cause, :created, :priority,
-               :pool, :inputs, :digest, :backfill)""",
+               :pool, :inputs, :digest, :backfill, :replay)""",
         {
             "repo": repo,
             "id": job.id,
@@ -40,6 +40,7 @@ def add(session: Session, repo: int, job: Job, pool: str = "") -> None:
             "inputs": _encode_inputs(job.inputs),
             "digest": job.digest,
             "backfill": job.backfill,
+            "replay": job.replay,
         },
     )
 
@@ -377,4 +378,5 @@ def _job(row: Row) -> Job:
         spark_application=row["spark_application"],
         priority=row["priority"],
         backfill=row["backfill"],
+        replay=row["replay"],
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from trunkline.model.commits import RepoName
+from trunkline.storage.catalog import checks
 from trunkline.storage.catalog.database import Row, Session
 
 _SELECT = """
@@ -169,6 +170,7 @@ def remove(session: Session, repo: int) -> None:
     own = {"repo": repo}
     session.execute("DELETE FROM backfills WHERE repo = :repo", own)
     session.execute("DELETE FROM crons WHERE pipeline = :repo", own)
+    checks.remove(session, repo)
     for table in ("pipeline_inputs", "pipeline_versions", "pipelines"):
         session.execute(f"DELETE FROM {table} WHERE repo = :repo", own)
 

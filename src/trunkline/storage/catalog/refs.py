@@ -55,6 +55,17 @@ def swap_head(
     return True
 
 
+def head_at(session: Session, repo: int, name: str, at: int) -> str | None:
+    """Where the branch pointed at a moment (in microseconds since 1970)."""
+    row = session.one(
+        """SELECT new FROM reflog
+           WHERE repo = :repo AND kind = 'branch' AND name = :name AND at <= :at
+           ORDER BY position DESC LIMIT 1""",
+        {"repo": repo, "name": name, "at": at},
+    )
+    return row["new"] if row else None
+
+
 def set_open(session: Session, repo: int, name: str, commit_id: str | None) -> None:
     session.execute(
         "UPDATE branches SET open = :open WHERE repo = :repo AND name = :name",

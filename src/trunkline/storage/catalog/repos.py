@@ -108,7 +108,10 @@ def remove(session: Session, key: int) -> None:
     """Forget the repo and all its history. The bytes are left to gc."""
     own = {"key": key}
     session.execute("DELETE FROM provenance WHERE repo = :key OR source_repo = :key", own)
-    for table in ("staged", "tags", "triggers", "branches", "reflog", "leases", "jobs", "commits"):
+    for table in (
+        *("staged", "tags", "triggers", "branches", "reflog", "leases"),
+        *("checks", "jobs", "commits"),
+    ):
         session.execute(f"DELETE FROM {table} WHERE repo = :key", own)
     session.execute("DELETE FROM repos WHERE key = :key", own)
 

@@ -1,0 +1,265 @@
+"""Tables on Spark: files of a manifest as a DataFrame, and a DataFrame into files.
+
+Reading never asks a file system. Writing is one Spark job that puts each file where it stays,
+and learns in the same pass what a commit wants to know: rows, fingerprint, least and greatest
+values, and how many rows broke which rule.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from trunkline.engine.buckets import check, spark_uri
+from trunkline.engine.expectations import NO_RULES, RowRules
+from trunkline.engine.fingerprint import quoted, row_hash
+from trunkline.errors import Precondition
+from trunkline.model.tables import Format, Scan, ScanFile, Schema, Written
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from trunkline.engine.session import Session
+
+RESERVED = "__tl_"
+_BITS, _RULE = f"{RESERVED}bits", f"{RESERVED}rule"
+SAMPLES = 5
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_PACKAGE = "org.apache.spark.sql.execution.datasources"
+_EPOCHS = {
+    "timestamp": "TIMESTAMP '1970-01-01 00:00:00Z'",
+    "timestamp_ntz": "TIMESTAMP_NTZ '1970-01-01 00:00:00'",
+}
+_READERS = {
+    Format.PARQUET: f"{_PACKAGE}.parquet.ParquetFileFormat",
+    Format.CSV: f"{_PACKAGE}.csv.CSVFileFormat",
+    Format.JSON: f"{_PACKAGE}.json.JsonFileFormat",
+    Format.ORC: f"{_PACKAGE}.orc.OrcFileFormat",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WriteReport:
+    """What was written. `seen` counts all rows; `broken` and `samples` are by rule."""
+
+    files: tuple[Written, ...]
+    seen: int
+    broken: tuple[int, ...] = ()
+    samples: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files if not file.rule)
+
+
+def read(
+    session: Session, scans: Sequence[Scan], schema: Schema, spark: SparkSession | None = None
+) -> DataFrame:
+    """The rows of some scans of one table, in the table's columns."""
+    spark = spark or session.spark
+    scans = [_counting(scan) for scan in scans]
+    frames = [_brought_to(schema, _frame(session, spark, scan), scan) for scan in scans]
+    if not frames:
+        frames = [spark.createDataFrame([], ddl(schema))]
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionAll(frame)
+    return whole
+
+
+def _frame(session: Session, spark: SparkSession, scan: Scan) -> DataFrame:
+    if session.is_connect:
+        return _by_paths(spark, scan)
+    from pyspark.sql import DataFrame
+
+    partitions: dict[tuple[str | None, ...], int] = {}
+    lines = []
+    _check_reach(session, scan)
+    for file in scan.files:
+        place = partitions.setdefault(file.values, len(partitions))
+        lines.append(f"{spark_uri(file.uri)}\t{file.size}\t{place}\t{file.stats}")
+    values = "\n".join("\t".join(map(_text, one)) for one in partitions or {(): 0})
+    found = _tables(session).read(
+        spark._jsparkSession,
+        scan.name,
+        "\n".join(lines),
+        ddl(scan.schema),
+        ddl(scan.path_columns),
+        values,
+        _READERS[scan.format],
+        dict(scan.options),
+    )
+    return DataFrame(found, spark)
+
+
+def _check_reach(session: Session, scan: Scan) -> None:
+    """Whether Spark knows the store. All files of a lake are in one: the first tells."""
+    for file in scan.files[:1]:
+        uri = file.uri
+        if uri.startswith("tlslice:"):
+            uri = bytes.fromhex(uri.split("/")[4]).decode()
+        check(session, spark_uri(uri))
+
+
+def _by_paths(spark: SparkSession, scan: Scan) -> DataFrame:
+    """For Spark Connect, which has no JVM here: Spark lists the paths itself."""
+    from pyspark.sql import functions as f
+
+    if packed := next((one for one in scan.files if one.uri.startswith("tlslice:")), None):
+        raise Precondition(
+            f"{scan.name} has small files, which Spark Connect cannot read ({packed.uri[-60:]}).",
+            hint="Compact the table (trunkline table compact), or use spark.master.",
+        )
+    together: dict[tuple[str | None, ...], list[ScanFile]] = {}
+    for file in scan.files:
+        together.setdefault(file.values, []).append(file)
+    whole: DataFrame | None = None
+    for values, files in together.items():
+        reader = spark.read.schema(ddl(scan.schema)).options(**dict(scan.options))
+        frame = reader.format(scan.format.value).load([spark_uri(file.uri) for file in files])
+        for column, value in zip(scan.path_columns, values, strict=True):
+            frame = frame.withColumn(column.name, f.lit(value).cast(column.type))
+        whole = frame if whole is None else whole.unionAll(frame)
+    return whole if whole is not None else spark.createDataFrame([], ddl(scan.schema))
+
+
+def _brought_to(schema: Schema, frame: DataFrame, scan: Scan) -> DataFrame:
+    """The same rows in the columns of the table: others are null, narrower types are widened."""
+    from pyspark.sql import functions as f
+
+    nanoseconds = _nanoseconds(scan)
+    has = {one.name.casefold(): one for one in (*scan.schema, *scan.path_columns)}
+    wanted = tuple(schema)
+    if tuple((one.name, one.type) for one in (*scan.schema, *scan.path_columns)) == tuple(
+        (one.name, one.type) for one in wanted
+    ):
+        return frame
+    columns = []
+    for one in wanted:
+        there = has.get(one.name.casefold())
+        if there is None:
+            columns.append(f.lit(None).cast(one.type).alias(one.name))
+        else:
+            column = f.col(quoted(there.name))
+            if there.name in nanoseconds:
+                micros = f"{quoted(there.name)} div 1000"
+                column = f.expr(f"timestampadd(MICROSECOND, {micros}, {_EPOCHS[one.type]})")
+            elif there.type != one.type:
+                column = column.cast(one.type)
+            columns.append(column.alias(one.name))
+    return frame.select(*columns)
+
+
+def _counting(scan: Scan) -> Scan:
+    """Spark knows no nanoseconds: it reads them as whole numbers, and we make times of those."""
+    names = _nanoseconds(scan)
+    if not names:
+        return scan
+    columns = (replace(one, type="bigint") if one.name in names else one for one in scan.schema)
+    return replace(scan, schema=Schema(tuple(columns)))
+
+
+def _nanoseconds(scan: Scan) -> frozenset[str]:
+    told = {name.casefold() for name in json.loads(dict(scan.options).get("nanoseconds", "[]"))}
+    return frozenset(one.name for one in scan.schema if one.name.casefold() in told)
+
+
+def write(
+    session: Session,
+    frame: DataFrame,
+    *,
+    stem: str,
+    partition_by: Sequence[str] = (),
+    rules: RowRules = NO_RULES,
+    samples: int = SAMPLES,
+) -> WriteReport:
+    """Write the rows as Parquet under names that begin with `stem`, parted by columns.
+
+    The columns to part by stay in the files too.
+    """
+    from pyspark.sql import functions as f
+
+    if session.is_connect:
+        raise Precondition(
+            "Spark Connect cannot write tables: it has no way to say what was written.",
+            hint="Use spark.master for pipelines of sql and spark.",
+        )
+    if rules.bits is not None:
+        added = [rules.bits.alias(_BITS)]
+        if rules.quarantine is not None:
+            added.append(rules.quarantine.alias(_RULE))
+        frame = frame.select(*[f.col(quoted(name)) for name in rules.columns], *added)
+    schema = schema_of(frame).without((_BITS, _RULE))
+    parting = [f"{quoted(name)} AS {RESERVED}p{n}" for n, name in enumerate(partition_by)]
+    if rules.quarantine is not None:
+        parting.insert(0, _RULE)
+    bits = _BITS if rules.bits is not None else "0L"
+    columns = [
+        *map(quoted, schema.names),
+        f"{row_hash(schema)} AS {RESERVED}hash",
+        f"{bits} AS {_BITS}",
+        *parting,
+    ]
+    stem = spark_uri(stem)
+    check(session, stem)
+    said = _tables(session).write(
+        frame._jdf, "\0".join(columns), stem, len(parting), len(rules.names), rules.dropped, samples
+    )
+    return _report(json.loads(said), has_rule=rules.quarantine is not None, samples=samples)
+
+
+def _report(said: dict[str, Any], *, has_rule: bool, samples: int) -> WriteReport:
+    files = []
+    for one in said["files"]:
+        folder = tuple(_value(part) for part in one["folder"].split("/")) if one["folder"] else ()
+        rule = (folder[0] or "") if has_rule else ""
+        files.append(
+            Written(
+                one["uri"],
+                one["size"],
+                one["rows"],
+                int(one["first"], 16),
+                int(one["second"], 16),
+                folder[1:] if has_rule else folder,
+                rule,
+                one["statistics"],
+            )
+        )
+    files.sort(key=lambda file: (file.rule, [part or "" for part in file.folder], file.uri))
+    return WriteReport(
+        tuple(file for file in files if file.rows),
+        said["seen"],
+        tuple(said["broken"]),
+        tuple(tuple(rows[:samples]) for rows in said["samples"]),
+    )
+
+
+def _value(part: str) -> str | None:
+    text = unquote(part.partition("=")[2])
+    return None if text == _NO_VALUE else text
+
+
+def _text(value: str | None) -> str:
+    return "\\N" if value is None else value
+
+
+def ddl(schema: Schema) -> str:
+    """The columns as Spark reads them; what a file holds may always be null."""
+    return ", ".join(f"{quoted(one.name)} {one.type}" for one in schema)
+
+
+def schema_of(frame: DataFrame) -> Schema:
+    """The columns of a DataFrame, as ours."""
+    from trunkline.model.tables import Column
+
+    return Schema(
+        tuple(Column(one.name, one.dataType.simpleString()) for one in frame.schema.fields)
+    )
+
+
+def _tables(session: Session) -> Any:
+    context: Any = session.context
+    return context._jvm.io.trunkline.Tables

@@ -1,0 +1,61 @@
+"""Where the columns of a table come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trunkline.model.commits import RepoName
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNode:
+    """A column of a table, and those that its values were made from.
+
+    `commit` is empty where nothing has run yet, and the text of a pipeline tells. `table` is the
+    folder in the repo, "" for the whole. `note` says why nothing is below, if that needs saying;
+    what was `seen` is told in full elsewhere in the same answer.
+    """
+
+    repo: RepoName
+    commit: str
+    table: str
+    column: str
+    below: tuple[ColumnNode, ...] = ()
+    pipeline: str = ""
+    note: str = ""
+    seen: bool = False
+
+    @property
+    def text(self) -> str:
+        place = f"{self.repo}@{self.commit[:12]}" if self.commit else str(self.repo)
+        return f"{place}{':/' + self.table if self.table else ''}.{self.column}"
+
+    @property
+    def detail(self) -> str:
+        made = f"by {self.pipeline}" if self.pipeline else ""
+        return ", ".join(filter(None, (made, self.note, "shown above" if self.seen else "")))
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "text": self.text,
+            "project": self.repo.project,
+            "repo": self.repo.repo,
+            "commit": self.commit or None,
+            "table": self.table,
+            "column": self.column,
+            "pipeline": self.pipeline or None,
+            "note": self.note,
+            "seen": self.seen,
+            "below": [one.to_dict() for one in self.below],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLineage:
+    """The columns of a table, each with what it was made from up to its sources."""
+
+    ref: str
+    columns: tuple[ColumnNode, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return {"ref": self.ref, "columns": [one.to_dict() for one in self.columns]}

@@ -1,0 +1,1 @@
+"""SQL of people: tables by name at any version, read only, on DuckDB or Spark."""

@@ -1,0 +1,115 @@
+"""A query from text to rows: read, looked up, handed to an engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from trunkline.errors import Conflict, NotFound, Precondition, TrunklineError, Usage
+from trunkline.lake.core import Core
+from trunkline.query.edits import Edited
+from trunkline.query.listing import Listing, described
+from trunkline.query.lookup import Lookup, Source
+from trunkline.query.names import Query, parse
+from trunkline.query.result import Answer, Result
+from trunkline.tables.describe import Table
+
+if TYPE_CHECKING:
+    from trunkline.engine.session import Session
+
+
+_SHOW_TABLES = re.compile(r"\s*SHOW\s+(ALL\s+)?TABLES\s*;?\s*", re.IGNORECASE)
+
+
+class Engine(StrEnum):
+    """Who runs a query."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+def query(
+    core: Core,
+    text: str,
+    *,
+    engine: str = "duckdb",
+    project: str,
+    at: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    session: Callable[[], Session] | None = None,
+    write: Callable[[Result, str, str], Any] | None = None,
+) -> Result:
+    """The rows of a query. Errors in its text come now; those in the data when it is read."""
+    try:
+        chosen = Engine(engine)
+    except ValueError:
+        raise Usage(f'There is no engine "{engine}".', hint="Use duckdb or spark.") from None
+    lookup = Lookup(core, project, at)
+    if _SHOW_TABLES.fullmatch(text):
+        return Result(Listing(("name", "ref"), list(lookup.every_table())), text, write=write)
+    asked = parse(text, chosen.value)
+    sources = _sources(asked, lookup)
+    tables = _tables(asked, lookup, sources)
+    if (columns := described(asked, tables)) is not None:
+        return Result(columns, text, sources, write)
+    edited = asked.with_views([source.view for source in sources])
+    answer = _answer(core, chosen, edited, tables, params, session)
+    return Result(answer, text, sources, write)
+
+
+def _answer(
+    core: Core,
+    engine: Engine,
+    edited: Edited,
+    tables: Mapping[str, Table],
+    params: Mapping[str, Any] | None,
+    session: Callable[[], Session] | None,
+) -> Answer:
+    if engine is Engine.DUCKDB:
+        from trunkline.query.duckdb_engine import ask
+
+        return ask(core, tables, edited, params)
+    if session is None:
+        raise Precondition("There is no Spark to ask.")
+    from trunkline.query.spark_engine import SparkAnswer
+
+    return SparkAnswer(session(), tables, edited, params)
+
+
+def _sources(asked: Query, lookup: Lookup) -> tuple[Source, ...]:
+    sources: list[Source] = []
+    for named in asked.tables:
+        try:
+            sources.append(lookup.find(named))
+        except TrunklineError as error:
+            raise _marked(asked, named, error) from None
+    return tuple(sources)
+
+
+def _marked(asked: Query, named: Any, error: TrunklineError) -> TrunklineError:
+    """With several tables or lines in a query, its place says which one is meant."""
+    if isinstance(error, NotFound):
+        shown = asked.wrong(named, error.message, error.hint)
+        found = NotFound(shown.message, hint=shown.hint)
+        found.add_note(shown.excerpt)
+        return found
+    return error
+
+
+def _tables(asked: Query, lookup: Lookup, sources: tuple[Source, ...]) -> dict[str, Table]:
+    """Each view with its table; views that differ only in case would be one to an engine."""
+    views: dict[str, Source] = {}
+    tables: dict[str, Table] = {}
+    for source in sources:
+        folded = source.view.casefold()
+        held = views.setdefault(folded, source)
+        if (held.repo, held.path, held.commit.id) != (source.repo, source.path, source.commit.id):
+            raise Conflict(
+                f'"{held.view}" and "{source.view}" differ only in case.',
+                hint=f'Write "{source.repo}@{source.commit.short_id}" for one of them.',
+            )
+        if held is source:
+            tables[source.view] = lookup.table(source)
+    return tables

@@ -1,0 +1,172 @@
+"""Queries on DuckDB: in this process, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from trunkline.errors import Failed, InvalidQuery, NotAllowed, TrunklineError, Unavailable, Usage
+from trunkline.lake.core import Core
+from trunkline.query.edits import Edited
+from trunkline.query.result import CHUNK, Answer, Row, unique
+from trunkline.query.tokens import wrong
+from trunkline.tables.describe import Table
+from trunkline.tables.duck import Duck, connect
+from trunkline.tables.duck_errors import broken_file, said
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from duckdb import DuckDBPyRelation
+
+# Where the query as such is at fault, and not what it met in the data.
+_OWN_FAULT = {"Parser", "Syntax", "Binder", "Catalog", "Parameter Not Resolved"}
+_DRY = "EXPLAIN "
+_NAMES = {
+    "VARCHAR": "string",
+    "INTEGER": "int",
+    "BLOB": "binary",
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+    "TIMESTAMP": "timestamp_ntz",
+    "TIMESTAMP_NS": "timestamp_ntz",
+    '"NULL"': "void",
+}
+
+
+class DuckAnswer(Answer):
+    """Every reader has a cursor of its own: one that is left half read is in nobody's way."""
+
+    def __init__(
+        self, core: Core, duck: Duck, edited: Edited, params: Mapping[str, Any] | None
+    ) -> None:
+        self._core = core
+        self._duck = duck
+        self._edited = edited
+        self._params = dict(params) if params else None
+        with self._explained():
+            relation = self._relation()
+            self.names = tuple(map(str, relation.columns))
+            self.types = tuple(type_text(str(one)) for one in relation.types)
+
+    def chunks(self, limit: int | None = None) -> Iterator[list[Row]]:
+        with self._explained():
+            relation = self._relation()
+            if limit is not None:
+                relation = relation.limit(limit)
+            rows: list[Row] = []
+            for row in relation.iter_rows(batch_size=CHUNK):
+                rows.append(row)
+                if len(rows) == CHUNK:
+                    yield rows
+                    rows = []
+            if rows:
+                yield rows
+
+    def batches(self) -> pa.RecordBatchReader:
+        import pyarrow as pa
+
+        with self._explained():
+            reader = self._relation().to_arrow_reader()
+            schema = reader.schema
+        names = unique(tuple(schema.names))
+        renamed = pa.schema(
+            [field.with_name(name) for field, name in zip(schema, names, strict=True)]
+        )
+
+        def read() -> Iterator[pa.RecordBatch]:
+            with self._explained():
+                for batch in reader:
+                    yield batch.rename_columns(names)
+
+        return pa.RecordBatchReader.from_batches(renamed, read())
+
+    def _relation(self) -> DuckDBPyRelation:
+        found = self._duck.cursor().sql(self._edited.text, params=self._params)
+        if found is None:
+            raise NotAllowed("SQL may only read, and this gives no rows.")
+        return found
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        import duckdb
+
+        try:
+            yield
+        except duckdb.Error as error:
+            for source in self._duck.sources.values():
+                if source.error is not None:
+                    raise source.error from None
+            if (broken := broken_file(self._core, self._duck.files, error)) is not None:
+                raise broken from None
+            found, before = self._placed(error)
+            raise explain(found, self._edited, before) from None
+        except RuntimeError as error:
+            if "interrupted" in str(error).lower():
+                raise KeyboardInterrupt from None
+            raise
+
+    def _placed(self, error: Exception) -> tuple[Exception, int]:
+        """The same error with its place, which only `execute` tells, and what stands before it."""
+        if '"exception_message"' in str(error):
+            return error, 0
+        import duckdb
+
+        try:
+            self._duck.cursor().execute(f"{_DRY}{self._edited.text}", self._params)
+        except duckdb.Error as placed:
+            if type(placed) is type(error):
+                return placed, len(_DRY)
+        return error, 0
+
+
+def ask(
+    core: Core, tables: Mapping[str, Table], edited: Edited, params: Mapping[str, Any] | None
+) -> DuckAnswer:
+    import duckdb
+
+    try:
+        duck = connect(core, tables)
+    except duckdb.Error as error:
+        raise explain(error, None) from None
+    return DuckAnswer(core, duck, edited, params)
+
+
+def explain(error: Exception, edited: Edited | None, before: int = 0) -> TrunklineError:
+    """What went wrong in one line; with the place, if it is in the query."""
+    kind, message, location = said(error)
+    message = " ".join(message.split()).replace("! ", ". ")
+    if kind == "Out of Memory":
+        return Unavailable(
+            "The query needs more memory than there is.",
+            hint="Read fewer columns or rows, or ask Spark: --engine spark.",
+        )
+    if kind == "Permission":
+        return NotAllowed("SQL may only read tables of the lake.")
+    if "parameter" in message.lower() and kind in ("Invalid Input", "Binder"):
+        return Usage(f"{message.rstrip('.!')}.", hint="Values are given by name: params={…} for $…")
+    if edited is None or kind not in _OWN_FAULT:
+        return Failed(f"The query failed: {message.rstrip('.!')}.")
+    if location is None:
+        return InvalidQuery(f"{message.rstrip('.!')}.")
+    typed, start, length = placed(edited, location[0] - before, location[1])
+    return wrong(typed, start, length, message)
+
+
+def placed(edited: Edited, start: int, length: int) -> tuple[str, int, int]:
+    """A place in what the engine was given, as one in the text that was typed."""
+    raw = edited.text.encode()
+    first = len(raw[:start].decode(errors="ignore"))
+    last = len(raw[: start + length].decode(errors="ignore"))
+    begin = edited.original(first)
+    end = edited.original(max(first, last - 1)) + 1
+    typed = edited
+    while typed.before is not None:
+        typed = typed.before
+    return typed.text, begin, max(1, end - begin)
+
+
+def type_text(duckdb_type: str) -> str:
+    """A type of DuckDB as tables name it, where they have it."""
+    if duckdb_type.endswith("[]"):
+        return f"array<{type_text(duckdb_type[:-2])}>"
+    return _NAMES.get(duckdb_type, duckdb_type.lower())

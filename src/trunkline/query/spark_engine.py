@@ -1,0 +1,110 @@
+"""Queries on Spark: for what does not fit into one machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from trunkline.engine import sql
+from trunkline.engine.sqlerrors import short
+from trunkline.errors import Failed, InvalidQuery, TrunklineError, Unavailable
+from trunkline.query.edits import Edited
+from trunkline.query.result import CHUNK, Answer, Row, unique
+from trunkline.query.tokens import wrong
+from trunkline.tables.describe import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from trunkline.engine.session import Session
+
+# What Spark adds about its own settings.
+_ADVICE = re.compile(r"\.\s+(?=Correct the |Use `|If necessary )")
+_POSITION = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
+
+
+class SparkAnswer(Answer):
+    def __init__(
+        self,
+        session: Session,
+        tables: Mapping[str, Table],
+        edited: Edited,
+        params: Mapping[str, Any] | None,
+    ) -> None:
+        self._edited = edited
+        views = {name: (table.scans, table.schema) for name, table in tables.items()}
+        with self._explained():
+            self._frame = sql.ask(session, edited.text, views, params)
+            found = sql.columns(self._frame)
+        self.names = tuple(name for name, _ in found)
+        self.types = tuple(type_ for _, type_ in found)
+
+    def chunks(self, limit: int | None = None) -> Iterator[list[Row]]:
+        for batch in self._table(limit).to_batches(max_chunksize=CHUNK):
+            columns = [_values(column) for column in batch.columns]
+            if batch.num_rows:
+                yield list(zip(*columns, strict=True))
+
+    def batches(self) -> pa.RecordBatchReader:
+        return self._table(None).to_reader()
+
+    def frame(self) -> Any:
+        return self._frame
+
+    def _table(self, limit: int | None) -> pa.Table:
+        with self._explained():
+            found = sql.to_arrow(self._frame, limit)
+        return found.rename_columns(unique(self.names))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sql.errors() as error:
+            raise explain(error, self._edited) from None
+
+
+def explain(error: BaseException, edited: Edited) -> TrunklineError:
+    """What went wrong in one line; with the place, if it is in the query."""
+    text = str(error)
+    message = _ADVICE.split(short(error))[0].rstrip(" .;") or "the query failed"
+    if "OutOfMemoryError" in text or "OUT_OF_MEMORY" in text:
+        return Unavailable(
+            "The query needs more memory than Spark has.",
+            hint="Raise it: trunkline config set spark.memory 8GiB.",
+        )
+    if not sql.is_analysis(error):
+        return Failed(f"The query failed: {message}.")
+    found = sql.place(error) or _position(text, edited.text)  # type: ignore[arg-type]
+    if found is None:
+        return InvalidQuery(f"{message}.")
+    first, last = found
+    start = edited.original(first)
+    end = edited.original(max(first, last)) + 1
+    typed = edited
+    while typed.before is not None:
+        typed = typed.before
+    return wrong(typed.text, start, max(1, end - start), message)
+
+
+def _position(message: str, text: str) -> tuple[int, int] | None:
+    """From `(line 1, pos 9)`: the word that begins there."""
+    found = _POSITION.search(message)
+    if found is None:
+        return None
+    lines = text.split("\n")
+    start = sum(len(line) + 1 for line in lines[: int(found[1]) - 1]) + int(found[2])
+    word = re.match(r"\w+|.", text[start:])
+    return start, start + max(0, len(word[0]) - 1 if word else 0)
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """Values of Python; a map as a dict, as DuckDB gives it."""
+    import pyarrow.types as kinds
+
+    found: list[Any] = column.to_pylist()
+    if kinds.is_map(column.type):
+        return [None if one is None else dict(one) for one in found]
+    return found

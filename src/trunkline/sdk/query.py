@@ -1,0 +1,45 @@
+"""SQL over the tables of the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from trunkline.sdk.base import LakeBase
+
+if TYPE_CHECKING:
+    from trunkline.query.result import Result
+
+
+class Queries(LakeBase):
+    """Tables by name, at any version, read only."""
+
+    def sql(
+        self,
+        text: str,
+        *,
+        engine: str = "duckdb",
+        at: str | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Ask the lake: `FROM orders`, `FROM orders AT 'main~1'`, `FROM "orders@v1"`.
+
+        Tables that name no version are read at main, or all as of the commit set `at`.
+        `params` are the values of `$name` in the text.
+        """
+        from trunkline.query.ask import query
+
+        return query(
+            self._core,
+            text,
+            engine=engine,
+            project=self.project,
+            at=at,
+            params=params,
+            session=self._spark_session,
+            write=self._write_result,
+        )
+
+    def _write_result(self, result: Result, target: str, mode: str) -> Any:
+        writer: Any = self
+        return writer.write_table(target, result.batches(), mode=mode, message=result.provenance)

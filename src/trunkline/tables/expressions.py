@@ -1,0 +1,90 @@
+"""Conditions and values that people write in SQL: plain expressions over a table's columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from trunkline.errors import Usage
+from trunkline.model.suggest import did_you_mean
+
+_CHANGING = frozenset(("rand", "random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "setseed"))
+_READING = ("read_", "scan_", "parquet_", "sniff_", "duckdb_", "pragma_", "glob", "query", "getenv")
+
+
+class Expression:
+    """An expression that was looked at: `sql` can be put into a query, `columns` are its own."""
+
+    def __init__(self, sql: str, columns: tuple[str, ...]) -> None:
+        self.text = sql
+        # In lines of its own, so that a comment at its end ends there.
+        self.sql = f"(\n{sql}\n)"
+        self.columns = columns
+
+
+def expression(text: str, names: Sequence[str], what: str, *, changing: bool = False) -> Expression:
+    """Check one expression. It reads no file and no other table; `what` names it in errors.
+
+    With `changing` it may be another one at each call, such as random().
+    """
+    import sqlglot
+    from sqlglot import exp
+
+    try:
+        found = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
+    except sqlglot.errors.SqlglotError as error:
+        raise Usage(f"{what} cannot be read: {_plain(str(error))}", hint=_EXAMPLE) from None
+    if len(found) != 1 or not isinstance(found[0], exp.Condition):
+        raise Usage(f"{what} is not one expression: {text}", hint=_EXAMPLE)
+    tree = found[0]
+    if tree.find(exp.Query, exp.Star):
+        raise Usage(f"{what} may not hold a query: {text}", hint=_EXAMPLE)
+    for call in tree.find_all(exp.Func):
+        name = (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
+        if name.startswith(_READING) or (name in _CHANGING and not changing):
+            raise Usage(f"{what} may not call {name}(): {text}", hint=_EXAMPLE)
+    columns = {column.name.casefold(): column.name for column in tree.find_all(exp.Column)}
+    known = {name.casefold(): name for name in names}
+    if not tree.find(exp.Lambda):
+        for folded, name in columns.items():
+            if folded not in known:
+                raise Usage(
+                    f'{what} names the column "{name}", which is not there.'
+                    f"{did_you_mean(name, names)}",
+                    hint=f"There are: {', '.join(names[:20])}.",
+                )
+    used = known.keys() if tree.find(exp.Lambda) else columns.keys()
+    return Expression(text.strip(), tuple(known[folded] for folded in used))
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """DuckDB's word on an expression as ours: somebody wrote it, and can mend it."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InternalException):
+        raise
+    except duckdb.Error as error:
+        raise Usage(f"{what}: {said(error)}", hint=_EXAMPLE) from None
+
+
+def said(error: Exception) -> str:
+    """The first line of an error of DuckDB, which may come as JSON."""
+    kind, _, rest = str(error).partition(": ")
+    try:
+        text = str(json.loads(rest)["exception_message"])
+    except (ValueError, KeyError, TypeError):
+        text = rest or kind
+    return text.splitlines()[0]
+
+
+def _plain(text: str) -> str:
+    import re
+
+    return re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()[0]
+
+
+_EXAMPLE = "Write an expression over columns, such as day < DATE '2026-01-01' AND n > 0."

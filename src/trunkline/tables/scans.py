@@ -1,0 +1,132 @@
+"""The files of a table as scans: those that are read alike, together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from trunkline.errors import Precondition
+from trunkline.lake.core import Core
+from trunkline.model.entries import Entry
+from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema, TableSpec
+from trunkline.tables.facts import Fact, Shape
+from trunkline.tables.pathcolumns import PathColumns
+from trunkline.tables.physical import scan_uris
+from trunkline.tables.types import VOID, parse_type
+from trunkline.tables.unite import wider
+
+Reading = tuple[Schema, tuple[tuple[str, str], ...]]
+
+
+def make_scans(
+    core: Core,
+    name: str,
+    spec: TableSpec,
+    entries: Sequence[Entry],
+    facts: Sequence[Fact | None],
+    folders: PathColumns,
+) -> tuple[Scan, ...]:
+    """One scan where all files are read alike, else one for each way; in order of first files."""
+    inside = spec.schema.without(folders.schema.names)
+    reading = _by_format(spec, inside)
+    groups: dict[Reading, list[ScanFile]] = {}
+    held: list[list[ScanFile]] = []
+    ids: dict[int, int] = {}
+    uris = scan_uris(core, entries)
+    for entry, fact, uri, values in zip(entries, facts, uris, folders.values, strict=True):
+        if not entry.size and spec.format in (Format.CSV, Format.JSON):
+            continue  # an empty file has no rows, and not even a header
+        shape = fact.shape if fact else None
+        place = ids.get(id(shape))
+        if place is None:
+            if shape is not None:
+                _refuse_stranger(shape, inside, entry, name)
+            way = reading(shape, entry, name)
+            files = groups.setdefault(way, [])
+            place = ids[id(shape)] = len(held)
+            held.append(files)
+        rows, stats = entry.rows, entry.stats
+        if fact is not None:
+            rows, stats = fact.rows if rows is None else rows, stats or fact.stats
+        held[place].append(ScanFile(uri, entry.size, values, stats, rows, entry.path))
+    return tuple(
+        Scan(name, spec.format, schema, folders.schema, tuple(files), options, spec.schema)
+        for (schema, options), files in groups.items()
+    )
+
+
+def _by_format(spec: TableSpec, inside: Schema) -> Callable[[Shape | None, Entry, str], Reading]:
+    """How a file of a given shape is read so that it fits the table."""
+
+    def columnar(shape: Shape | None, entry: Entry, name: str) -> Reading:
+        if shape is None:
+            return inside, spec.options
+        options = _options(dict(shape.options) | dict(spec.options))
+        return _own_types(shape.schema, inside, entry, name), options
+
+    def json(shape: Shape | None, entry: Entry, name: str) -> Reading:
+        found = dict(shape.options if shape else ()) | dict(spec.options)
+        return inside, _options({"mode": "FAILFAST"} | found)
+
+    def csv(shape: Shape | None, entry: Entry, name: str) -> Reading:
+        found = dict(shape.options if shape else ()) | dict(spec.options)
+        options = {"mode": "FAILFAST", "enforceSchema": "false"} | found
+        return _csv_columns(shape, found, inside, entry, name), _options(options)
+
+    return {Format.CSV: csv, Format.JSON: json}.get(spec.format, columnar)
+
+
+def _refuse_stranger(shape: Shape, inside: Schema, entry: Entry, name: str) -> None:
+    """A file that has nothing of the table would give rows of nulls."""
+    names = shape.schema.names
+    nameless = ("header", "false") in shape.options
+    if not names or not len(inside) or nameless or any(map(inside.find, names)):
+        return
+    shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+    raise Precondition(
+        f"{entry.path} has none of the columns of {name}: it has {shown}.",
+        hint="Look at its header and delimiter: trunkline table set --option sep=';'.",
+    )
+
+
+def _csv_columns(
+    shape: Shape | None, options: dict[str, str], inside: Schema, entry: Entry, name: str
+) -> Schema:
+    """The columns in the order of the file, whose header tells it; without one, the table's."""
+    if shape is None:
+        return inside
+    types = {one.name.casefold(): one for one in inside}
+    names = [name.casefold() for name in shape.schema.names]
+    if options.get("header") != "true" and not types.keys() >= set(names):
+        if len(shape.schema) != len(inside):
+            raise Precondition(
+                f"{entry.path} has no header and {len(shape.schema)} columns, "
+                f"where {name} has {len(inside)}.",
+                hint="Put it again with a header, or with all columns.",
+            )
+        return inside
+    pairs = zip(shape.schema, names, strict=True)
+    return Schema(tuple(types.get(name) or Column(one.name, "string") for one, name in pairs))
+
+
+def _own_types(found: Schema, inside: Schema, entry: Entry, name: str) -> Schema:
+    """The table's columns with the types that the file has; what is void there is left out."""
+    types = {column.name.casefold(): column.type for column in found}
+    columns = []
+    for column in inside.columns:
+        own = types.get(column.name.casefold())
+        if own is None or own == column.type:
+            columns.append(column)
+        elif own != VOID:
+            joined = wider(parse_type(column.type), parse_type(own), lenient=False)
+            if joined is None or str(joined) != column.type:
+                raise Precondition(
+                    f'{entry.path} does not fit {name}: its column "{column.name}" is {own}, '
+                    f"that of the table {column.type}.",
+                    hint="Write the file again with that type, or remove it.",
+                )
+            columns.append(Column(column.name, own))
+    return Schema(tuple(columns))
+
+
+def _options(found: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(found.items()))

@@ -1,0 +1,221 @@
+"""The four modes: whatever happens to the input, the output is that of a run from scratch."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import trunkline as tl
+from tests.jobs.tables import BY_DAY, DAYS, Tables, csv
+from trunkline.model.jobs import JobState
+
+Days = dict[str, list[tuple[int, float]]]
+
+
+@pytest.fixture
+def tables(spark, lake, tmp_path) -> Tables:
+    return Tables(lake, tmp_path / "code")
+
+
+def random_rows(chance: random.Random) -> list[tuple[int, float]]:
+    return [(n, chance.randrange(100) / 4) for n in range(chance.randrange(1, 5))]
+
+
+def change(chance: random.Random, days: Days, only_add: bool = False) -> dict[str, bytes | None]:
+    """Add, change or remove the orders of one to three days."""
+    files: dict[str, bytes | None] = {}
+    for day in chance.sample(DAYS, chance.randrange(1, 4)):
+        path = f"/day={day}/a.csv"
+        if only_add:
+            path = f"/day={day}/{chance.randrange(10**9)}.csv"
+            rows = random_rows(chance)
+            days.setdefault(day, []).extend(rows)
+            files[path] = csv(*rows)
+        elif day in days and chance.random() < 0.4 and len(days) > 1:
+            del days[day]
+            files[path] = None
+        else:
+            days[day] = random_rows(chance)
+            files[path] = csv(*days[day])
+    return files
+
+
+def by_day(days: Days) -> list[tuple[Any, ...]]:
+    found = [
+        (day, float(sum(amount for _, amount in rows)), len(rows)) for day, rows in days.items()
+    ]
+    return sorted(found, key=repr)
+
+
+def each_row(days: Days) -> list[tuple[Any, ...]]:
+    return sorted(
+        ((day, n, amount * 2) for day, rows in days.items() for n, amount in rows), key=repr
+    )
+
+
+DOUBLE = "SELECT id, amount * 2 AS amount, day FROM orders"
+MODES: dict[str, tuple[str, Callable[[Days], list[tuple[Any, ...]]], tuple[str, ...], Any, bool]] = {
+    "whole": (BY_DAY, by_day, ("day", "revenue", "orders"), {"glob": "/"}, False),
+    "together": (
+        BY_DAY, by_day, ("day", "revenue", "orders"), {"partition_by": ["day"]}, False,
+    ),
+    "each": (BY_DAY, by_day, ("day", "revenue", "orders"), {}, False),
+    "append": (DOUBLE, each_row, ("day", "id", "amount"), {"glob": "/"}, True),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("mode", MODES)
+def test_any_history_gives_what_a_run_from_scratch_gives(tables, mode, seed):
+    sql, expected, columns, fields, only_add = MODES[mode]
+    chance = random.Random(seed)
+    days: Days = {}
+    fields = dict(fields)
+    input = tl.pfs("orders", fields.pop("glob", "/day=*/"))
+    tables.put("orders", change(chance, days, only_add))
+    tables.sql("out", sql, input, mode=mode, **fields)
+    tables.run_well()
+    for _ in range(4):
+        files = change(chance, days, only_add)
+        tables.put("orders", files)
+        tables.run_well()
+        found = [(str(row[0]), *row[1:]) for row in tables.rows("out@main", *columns)]
+        assert sorted(found, key=repr) == expected(days)
+    tables.sql("scratch", sql, input, mode=mode, **fields)
+    tables.run_well()
+    assert tables.rows("scratch@main", *columns) == tables.rows("out@main", *columns)
+    assert tables.lake.read("scratch@main:/_table.json") == tables.lake.read(
+        "out@main:/_table.json"
+    )
+
+
+def test_together_runs_only_the_days_that_changed_as_one_spark_job(tables):
+    for day in DAYS:
+        tables.day(day, (1, 2.0))
+    tables.sql(
+        "doubled", "SELECT *, amount * 2 AS twice FROM orders", mode="together",
+        partition_by=["day"],
+    )  # fmt: skip
+    first = tables.run_one()
+    assert (first.counts.processed, first.counts.rows_in, first.counts.rows_out) == (5, 5, 5)
+    before = tables.files("doubled@main")
+    tables.put("orders", {f"/day={day}/b.csv": csv((2, 3.0)) for day in DAYS[:2]})
+    job = tables.run_one()
+    assert (job.counts.processed, job.counts.skipped) == (2, 3)
+    assert len(job.counts.spark_jobs) == 1
+    assert (job.counts.rows_in, job.counts.rows_out) == (4, 4)
+    after = tables.files("doubled@main")
+    kept = {path for path in before if not path.startswith(tuple(f"/day={d}" for d in DAYS[:2]))}
+    assert kept == {path for path in before if before[path] == after.get(path)}
+    assert len(kept) == 3
+
+
+def test_a_row_outside_the_changed_partitions_fails_and_is_named(tables):
+    tables.day(DAYS[0], (1, 2.0), (2, 3.0))
+    tables.sql(
+        "moved",
+        "SELECT id, date_add(day, 1) AS day FROM orders",
+        mode="together",
+        partition_by=["day"],
+    )
+    (job,) = tables.run()
+    assert job.state is JobState.FAILURE
+    assert job.reason == (
+        "2 rows of the output have day=2026-01-02, which none of the datums that ran has. "
+        "With mode: together each row belongs to one datum, told by partition_by. "
+        "Use mode: whole if it does not."
+    )
+    assert list(tables.lake.ls("moved@main")) == []
+
+
+def test_a_vanished_day_takes_its_rows_with_it(tables):
+    for day in DAYS[:3]:
+        tables.day(day, (1, 2.0))
+    tables.sql("daily", BY_DAY, mode="together", partition_by=["day"])
+    tables.run_well()
+    tables.put("orders", {f"/day={DAYS[1]}/a.csv": None})
+    job = tables.run_one()
+    assert job.counts.processed == 0
+    assert [str(row[0]) for row in tables.rows("daily@main", "day")] == [DAYS[0], DAYS[2]]
+
+
+def test_equal_rows_stop_the_wave(tables):
+    tables.day(DAYS[0], (1, 2.0), (2, 3.0))
+    tables.day(DAYS[1], (1, 1.0))
+    tables.sql("daily", BY_DAY, mode="together", partition_by=["day"])
+    tables.sql("top", "SELECT max(revenue) AS most FROM daily", tl.pfs("daily"))
+    tables.run_well()
+    before = tables.files("daily@main")
+    # The same orders in another order, in other files: other bytes, the same rows below.
+    tables.put(
+        "orders", {f"/day={DAYS[0]}/a.csv": csv((2, 3.0)), f"/day={DAYS[0]}/b.csv": csv((1, 2.0))}
+    )
+    jobs = {str(job.pipeline): job for job in tables.run_well()}
+    assert jobs["daily"].counts.processed == 1
+    assert tables.files("daily@main") == before
+    assert (jobs["top"].counts.processed, jobs["top"].counts.skipped) == (0, 1)
+
+
+def test_append_takes_only_what_is_added(tables):
+    tables.day(DAYS[0], (1, 2.0))
+    tables.sql("log", DOUBLE, tl.pfs("orders"), mode="append")
+    tables.run_well()
+    tables.day(DAYS[1], (2, 3.0))
+    job = tables.run_one()
+    assert job.counts.rows_in == 1
+    assert tables.rows("log@main", "id", "amount") == [(1, 4.0), (2, 6.0)]
+    # Equal rows again: as many as there are files of them.
+    tables.put("orders", {f"/day={DAYS[1]}/again.csv": csv((2, 3.0))})
+    tables.run_well()
+    assert tables.rows("log@main", "id", "amount") == [(1, 4.0), (2, 6.0), (2, 6.0)]
+
+
+@pytest.mark.parametrize(
+    "files, what",
+    [
+        ({f"/day={DAYS[0]}/a.csv": csv((1, 9.0))}, "changed"),
+        ({f"/day={DAYS[0]}/a.csv": None}, "removed"),
+    ],
+)
+def test_append_refuses_what_is_not_added(tables, files, what):
+    tables.day(DAYS[0], (1, 2.0))
+    tables.day(DAYS[1], (2, 2.0))
+    tables.sql("log", DOUBLE, tl.pfs("orders"), mode="append")
+    tables.run_well()
+    tables.put("orders", files)
+    (job,) = tables.run()
+    assert job.state is JobState.FAILURE
+    assert job.reason == (
+        f"/day={DAYS[0]}/a.csv of orders was {what}, and mode: append only takes what is added. "
+        "Set on_change: refresh, or run it once with --reprocess."
+    )
+    assert len(tables.rows("log@main")) == 2
+
+
+def test_append_can_refresh(tables):
+    tables.day(DAYS[0], (1, 2.0))
+    tables.sql("log", DOUBLE, tl.pfs("orders"), mode="append", on_change="refresh")
+    tables.run_well()
+    tables.day(DAYS[0], (1, 5.0))
+    tables.run_well()
+    assert tables.rows("log@main", "id", "amount") == [(1, 10.0)]
+
+
+def test_each_calls_the_function_for_every_datum(tables):
+    for day in DAYS[:3]:
+        tables.day(day, (1, 2.0), (2, 3.0))
+    source = """
+from pyspark.sql import functions as F
+
+def f(orders, ctx):
+    assert orders.select("day").distinct().count() == 1
+    return orders.groupBy("day").agg(F.sum("amount").alias("revenue"))
+"""
+    tables.spark("each", source, mode="each")
+    job = tables.run_one()
+    assert job.counts.processed == 3
+    assert [row[0] for row in tables.rows("each@main", "revenue")] == [5.0, 5.0, 5.0]

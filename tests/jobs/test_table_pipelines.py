@@ -1,0 +1,301 @@
+"""SQL and PySpark pipelines: what they may do, and what they are told when they are wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import trunkline as tl
+from tests.jobs.tables import BY_DAY, DAYS, Tables, csv
+from trunkline.errors import InvalidSpec
+from trunkline.model.jobs import JobState
+
+
+@pytest.fixture
+def tables(spark, lake, tmp_path) -> Tables:
+    found = Tables(lake, tmp_path / "code")
+    found.day(DAYS[0], (1, 2.0), (2, 3.0))
+    found.day(DAYS[1], (3, 4.0))
+    return found
+
+
+WHOLE = tl.pfs("orders")
+
+
+def failure(tables: Tables) -> str:
+    (job,) = tables.run()
+    assert job.state is JobState.FAILURE
+    assert list(tables.lake.ls(f"{job.pipeline}@main")) == []
+    return job.reason
+
+
+# -- SQL -----------------------------------------------------------------------------------------
+
+
+def test_several_statements_views_and_tables(tables):
+    tables.sql(
+        "report",
+        """
+        -- what was paid; a semicolon; in a comment
+        CREATE TEMP VIEW large AS SELECT * FROM orders WHERE amount >= ${least};
+        CREATE TABLE days AS SELECT day, count(*) AS n FROM large GROUP BY day;
+        CREATE TABLE notes AS SELECT id, 'a;b' AS note FROM large WHERE note_of(id) IS NULL
+        """.replace(" WHERE note_of(id) IS NULL", ""),
+        WHOLE,
+        params={"least": 3},
+    )
+    tables.run_well()
+    assert [row[1] for row in tables.rows("report@main:/days", "day", "n")] == [1, 1]
+    assert tables.rows("report@main:/notes", "id", "note") == [(2, "a;b"), (3, "a;b")]
+
+
+def test_parameters_are_typed(tables):
+    tables.sql(
+        "picked",
+        "SELECT id, ${note} AS note FROM orders WHERE day = ${day} AND id IN ${ids}",
+        WHOLE,
+        params={"day": "2026-01-01", "ids": [1, 9], "note": "it's; ${not} one"},
+    )
+    tables.run_well()
+    assert tables.rows("picked@main") == [(1, "it's; ${not} one")]
+
+
+def test_what_is_no_input_is_refused_before_anything_runs(tables):
+    with pytest.raises(InvalidSpec, match="order"):
+        tables.sql("wrong", "SELECT * FROM order_items", WHOLE)
+
+
+@pytest.mark.parametrize(
+    "sql, said",
+    [
+        ("SELECT id,\n       amont\nFROM orders", "amont"),
+        ("SELECT sum(DISTINCT) FROM orders WHERE", ""),
+        ("SELECT id FROM orders JOIN (SELECT id FROM orders) o ON true", "id"),
+        ("SELECT no_such_function(id) AS x FROM orders", "no_such_function"),
+    ],
+)
+def test_wrong_sql_is_shown_with_its_place(tables, sql, said):
+    try:
+        tables.sql("wrong", sql, WHOLE)
+    except InvalidSpec as error:
+        text = error.message
+    else:
+        text = failure(tables)
+    lines = text.splitlines()
+    assert said in lines[0]
+    assert lines[2].strip().endswith("^")
+
+
+def test_an_error_while_it_runs_is_one_line(tables):
+    tables.sql("wrong", "SELECT id / (id - 1) AS x, cast('x' AS int) AS y FROM orders", WHOLE)
+    reason = failure(tables)
+    assert "\n" not in reason.strip()
+    assert "at org.apache" not in reason
+    assert "x" in reason
+
+
+@pytest.mark.parametrize(
+    "sql, said",
+    [
+        ("SELECT id, id AS ID FROM orders", "The output has the column ID twice (as id)."),
+        ("SELECT null AS nothing FROM orders", "has the type void"),
+        ("SELECT id AS __tl_x FROM orders", "Trunkline's own"),
+    ],
+)
+def test_columns_that_no_table_can_have(tables, sql, said):
+    tables.sql("wrong", sql, WHOLE)
+    assert said in failure(tables)
+
+
+def test_a_partition_column_that_the_output_lacks(tables):
+    tables.sql("wrong", "SELECT id FROM orders", mode="together", partition_by=["day"])
+    assert "lacks the column day, which partition_by names" in failure(tables)
+
+
+# -- functions -----------------------------------------------------------------------------------
+
+
+def test_a_function_gets_what_it_names_and_ctx(tables):
+    tables.put("rates", {"/rates.csv": csv((1, 10.0), (2, 20.0), header="id,rate")})
+    source = """
+import trunkline as tl
+from helper import NAME
+
+def f(orders, rates, ctx):
+    assert ctx.pipeline == NAME and ctx.params["factor"] == 2
+    assert set(ctx.inputs) == {"orders", "rates"} and len(ctx.commit) == 32
+    before = ctx.previous()
+    runs = 1 if before is None else before.first().runs + 1
+    joined = orders.join(rates, "id")
+    paid = f"amount * rate * {ctx.params['factor']} AS paid"
+    return joined.selectExpr("id", paid, f"{runs} AS runs")
+"""
+    (tables.code / "paid").mkdir(parents=True)
+    (tables.code / "paid" / "helper.py").write_text("NAME = 'paid'\n")
+    both = tl.cross(tl.pfs("orders"), tl.pfs("rates"))
+    tables.spark("paid", source, both, params={"factor": 2})
+    tables.run_well()
+    assert tables.rows("paid@main") == [(1, 40.0, 1), (2, 120.0, 1)]
+    tables.put("rates", {"/rates.csv": csv((1, 11.0), header="id,rate")})
+    tables.run_well()
+    assert tables.rows("paid@main") == [(1, 44.0, 2)]
+
+
+def test_several_outputs(tables):
+    source = """
+def f(orders):
+    return {"large": orders.where("amount > 2"), "small": orders.where("amount <= 2")}
+"""
+    tables.spark("split", source, WHOLE)
+    tables.run_well()
+    assert tables.rows("split@main:/large", "id") == [(2,), (3,)]
+    assert tables.rows("split@main:/small", "id") == [(1,)]
+    tables.sql("sizes", "SELECT count(*) AS n FROM large", tl.pfs("split", "/large/", name="large"))
+    tables.run_well()
+    assert tables.rows("sizes@main") == [(2,)]
+
+
+def test_python_pandas_and_arrow_functions_run_on_executors(tables):
+    source = """
+import pandas as pd
+from pyspark.sql import functions as F
+from helper import plus_one
+
+def f(orders):
+    one = F.udf(plus_one, "bigint")
+    @F.pandas_udf("double")
+    def twice(amounts: pd.Series) -> pd.Series:
+        return amounts * 2
+    def count(batches):
+        import pyarrow as pa
+        for batch in batches:
+            yield pa.RecordBatch.from_arrays(
+                [batch.column(0), batch.column(1), pa.array([batch.num_rows > 0] * batch.num_rows)],
+                names=["id", "amount", "some"])
+    frame = orders.select(one("id").alias("id"), twice("amount").alias("amount"))
+    return frame.mapInArrow(count, "id bigint, amount double, some boolean")
+"""
+    (tables.code / "udfs").mkdir(parents=True)
+    (tables.code / "udfs" / "helper.py").write_text("def plus_one(n):\n    return n + 1\n")
+    tables.spark("udfs", source, WHOLE)
+    tables.run_well()
+    assert tables.rows("udfs@main", "id", "amount") == [(2, 4.0), (3, 6.0), (4, 8.0)]
+
+
+@pytest.mark.parametrize(
+    "source, said",
+    [
+        ("def f(orders):\n    return orders.no_such\n", "no_such"),
+        ("def f(orders):\n    raise KeyError('x')\n", "f failed: KeyError: 'x' work.py:2: raise"),
+        ("def f(orders):\n    return None\n", "work.py:f returned nothing, not a DataFrame."),
+        ("def f(orders):\n    return {}\n", "its dict is empty"),
+        ("def f(orders):\n    return {'a/b': orders}\n", "cannot be the name of a table"),
+        ("import no_such_module\ndef f(orders):\n    return orders\n", "no_such_module"),
+        ("def f(orders):\n    import sys\n    sys.exit(3)\n", "sys.exit(3)"),
+    ],
+)
+def test_a_function_that_fails_says_where(tables, source, said):
+    tables.spark("wrong", source, WHOLE)
+    reason = failure(tables)
+    assert said in reason
+    assert "Traceback" not in reason
+
+
+def test_an_error_in_a_udf_is_the_users_own(tables):
+    source = """
+from pyspark.sql import functions as F
+
+def f(orders):
+    def bad(n):
+        raise ValueError("not this one")
+    return orders.select(F.udf(bad, "int")("id").alias("x"))
+"""
+    tables.spark("wrong", source, WHOLE)
+    assert "ValueError: not this one" in failure(tables)
+
+
+def test_requirements_are_checked_before_the_run(tables):
+    tables.spark(
+        "wrong", "def f(orders):\n    return orders\n", WHOLE,
+        requirements=["no-such-package>=2", "pyarrow>=1"],
+    )  # fmt: skip
+    assert "no-such-package" in failure(tables)
+
+
+def test_settings_of_one_pipeline_stay_its_own(tables):
+    source = """
+def f(orders, ctx):
+    zone = ctx.spark.conf.get("spark.sql.session.timeZone")
+    return orders.selectExpr(f"'{zone}' AS zone").limit(1)
+"""
+    tables.spark("berlin", source, WHOLE, spark={"spark.sql.session.timeZone": "Europe/Berlin"})
+    tables.spark("plain", source, WHOLE)
+    tables.run_well()
+    assert tables.rows("berlin@main") == [("Europe/Berlin",)]
+    assert tables.rows("plain@main") == [("UTC",)]
+
+
+# -- inputs --------------------------------------------------------------------------------------
+
+
+def test_a_damaged_file_is_named_and_nothing_is_published(tables):
+    tables.put("rates", {"/a.parquet": b"PAR1 this is not one PAR1"})
+    tables.sql("wrong", "SELECT * FROM rates", tl.pfs("rates"))
+    assert "a.parquet" in failure(tables)
+
+
+def test_formats_that_do_not_mix(tables):
+    tables.put("rates", {"/a.csv": csv((1, 2)), "/b.json": b'{"id": 1}\n'})
+    tables.sql("wrong", "SELECT * FROM rates", tl.pfs("rates"))
+    reason = failure(tables)
+    assert "/a.csv" in reason
+    assert "/b.json" in reason
+
+
+def test_a_repo_of_several_tables_must_be_told_which(tables):
+    tables.put("rates", {"/a/x.csv": csv((1, 2)), "/b/x.csv": csv((1, 2))})
+    tables.sql("wrong", "SELECT * FROM rates", tl.pfs("rates"))
+    assert "several tables (a, b)" in failure(tables)
+
+
+def test_no_rows_still_are_a_table(tables):
+    tables.sql("none", "SELECT * FROM orders WHERE amount > 1000", WHOLE)
+    tables.sql("below", "SELECT count(*) AS n, max(amount) AS most FROM none", tl.pfs("none"))
+    tables.run_well()
+    assert tables.rows("none@main") == []
+    assert tables.rows("below@main") == [(0, None)]
+
+
+def test_a_new_column_reaches_the_days_that_have_it(tables):
+    tables.sql("copy", "SELECT * FROM orders", mode="together", partition_by=["day"])
+    tables.run_well()
+    tables.put("orders", {f"/day={DAYS[2]}/a.csv": csv((9, 1.0, "x"), header="id,amount,note")})
+    tables.run_well()
+    found = tables.rows("copy@main", "id", "note")
+    assert found == [(1, None), (2, None), (3, None), (9, "x")]
+    assert json.loads(tables.lake.read("copy@main:/_table.json"))["evolved"]
+
+
+def test_code_that_gives_the_same_rows_changes_nothing_below(tables):
+    tables.sql("daily", BY_DAY, mode="together", partition_by=["day"])
+    tables.sql("top", "SELECT max(revenue) AS most FROM daily", tl.pfs("daily"))
+    tables.run_well()
+    before = tables.files("daily@main")
+    tables.sql("daily", BY_DAY + " ORDER BY day", mode="together", partition_by=["day"])
+    jobs = {str(job.pipeline): job for job in tables.run_well()}
+    assert jobs["daily"].counts.processed == 2
+    assert tables.files("daily@main") == before
+    assert jobs["top"].counts.processed == 0
+
+
+def test_results_of_a_failed_branch_are_taken_over(tables):
+    """What is computed is kept by content: a pipeline set back finds its old results."""
+    tables.sql("daily", BY_DAY, mode="together", partition_by=["day"])
+    tables.run_well()
+    tables.day(DAYS[0], (1, 50.0))
+    tables.run_well()
+    tables.day(DAYS[0], (1, 2.0), (2, 3.0))
+    job = tables.run_one()
+    assert job.counts.processed == 0
+    assert [row[0] for row in tables.rows("daily@main", "revenue")] == [4.0, 5.0]

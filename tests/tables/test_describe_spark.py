@@ -1,0 +1,54 @@
+"""What we find in files, Spark reads from them: the same rows as through Arrow."""
+
+import gzip
+from datetime import datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from tests.tables.reading import orc_bytes, parquet, put
+
+AT = datetime(2026, 1, 1, 12, 0, 0, 123456)
+OLD = datetime(1930, 1, 1, 12, 0, 0, 1)
+
+TABLES: dict[str, dict[str, str | bytes]] = {
+    "csv": {
+        "/a.csv": 'id,x,flag,day,at,name\n1,2,true,2026-01-01,2026-01-01 10:00,"a ""b"""\n',
+        "/b.csv.gz": gzip.compress(b"name,id,x\n,2,2.5\n"),
+        "/c.csv": "3,1,FALSE,2026-01-02,2026-01-01T10:00:00.5,\n",
+        "/d.csv": 'id,x,flag,day,at,name\n4,,,,,"two\nlines"\n',
+        "/k=1/e.csv": "",
+    },
+    "nameless": {"/a.csv": ",name\n0,Ann\n"},
+    "json": {
+        "/a.jsonl": '{"n":1,"x":{"y":[1,2.5]},"day":"2026-01-01","none":null,"e":{}}\n',
+        "/b.jsonl": '{"n":2.5,"at":"2026-01-01T10:00:00","big":18446744073709551615,"e":7}\n',
+        "/c.json": '[{"n":1},\n{"n":3}]',
+    },
+    "parquet": {
+        "/k=a b/a.parquet": parquet(id=pa.array([1], pa.int32()), gone=pa.nulls(1), l=[[1]]),
+        "/k=2/b.parquet": parquet(
+            ID=[2], m=[Decimal("1.50")], gone=["x"], at=pa.array([AT], pa.timestamp("us"))
+        ),
+        "/k=3/c.parquet": parquet(id=pa.array([7], pa.uint16()), m=[Decimal("12345.125")]),
+    },
+    "nanoseconds": {
+        "/a.parquet": parquet(at=pa.array([AT, None, OLD], pa.timestamp("ns"))),
+        "/b.parquet": parquet(AT=pa.array([AT], pa.timestamp("us")), id=[1]),
+    },
+    "orc": {
+        "/a.orc": orc_bytes(id=pa.array([1], pa.int32()), s=["a"]),
+        "/b.orc": orc_bytes(id=[2], x=[1.5]),
+    },
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_spark_reads_what_arrow_reads(lake, spark, name):
+    put(lake, TABLES[name])
+    table = lake.table("orders")
+    ours = table.arrow()
+    theirs = [row.asDict(recursive=True) for row in table.collect()]
+    key = ours.column_names[0]
+    assert sorted(map(str, theirs)) == sorted(map(str, ours.to_pylist())), key
