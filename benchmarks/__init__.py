@@ -16,4 +16,11 @@ CLAIMS = (
     "datums",
     "skipping",
     "chain",
+    "tables_pipelines",
+    "tables_partitions",
+    "tables_tpch",
+    "tables_planning",
+    "tables_merge",
+    "tables_chain",
+    "tables_checks",
 )

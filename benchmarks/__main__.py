@@ -40,6 +40,9 @@ def _run(options: argparse.Namespace, folder: Path) -> Iterator[Result]:
             quick=options.quick,
             large=options.large,
             dvc=find_dvc(options.dvc),
+            scale=options.scale,
+            engine=options.engine,
+            peers=Path(options.peers) if options.peers else None,
         )
         _say(f"\n{name}: {(claim.__doc__ or '').splitlines()[0]}")
         yield from _told(claim.run(bench))
@@ -67,6 +70,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="the results on stdout as JSON")
     parser.add_argument("--dir", help="where to work: a folder on the disk to measure")
     parser.add_argument("--dvc", help="the dvc command to compare with")
+    parser.add_argument("--scale", type=float, default=0.0, help="of TPC-H; 1 unless told")
+    parser.add_argument("--engine", choices=("duckdb", "spark", "both"), default="both")
+    parser.add_argument("--peers", help="an environment with dagster and pyspark[pipelines]")
     parser.add_argument("--strict", action="store_true", help="fail when a budget is not met")
     options = parser.parse_args()
     for name in options.names:

@@ -43,9 +43,20 @@ class Bench:
     quick: bool = False
     large: bool = False
     dvc: str | None = None
+    scale: float = 0.0
+    engine: str = "both"
+    peers: Path | None = None
 
     def size(self, full: int, quick: int) -> int:
         return quick if self.quick else full
+
+    @property
+    def median_rounds(self) -> int:
+        """How often, where the median counts: one of fewer than three is none."""
+        return self.rounds if self.quick else max(3, self.rounds)
+
+    def tpch_scale(self) -> float:
+        return self.scale or (0.02 if self.quick else 1.0)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -24,6 +24,7 @@ from typing import Any
 import psutil
 
 from trunkline.engine import session
+from trunkline.engine.home import spark_home
 from trunkline.engine.java import find_java
 from trunkline.engine.options import SparkOptions
 
@@ -135,7 +136,7 @@ def free_port() -> int:
 
 
 def _daemon(folder: Path, name: str, main: str, *arguments: str) -> subprocess.Popen[bytes]:
-    home = session.spark_home()
+    home = spark_home()
     environ = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trunkline.engine import tables
-from trunkline.engine.expectations import MOST_RULES, NO_RULES, RowRules, row_rules
+from trunkline.engine.expectations import BITS, MOST_RULES, NO_RULES, RowRules, row_rules
 from trunkline.engine.session import Session
 from trunkline.errors import InvalidSpec
 from trunkline.model.expectations import Action, CheckKind, Expectation
@@ -149,9 +149,76 @@ def test_every_rule_has_its_bit_up_to_the_last(spark: Session):
         row_rules(frame, [*rules, rule(expr="id = 1")])
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["amount >= 0 -- or not", "amount >= 0 --\\", "amount >= 0 /* ) */", "amount >= 0 AS good"],
+)
+def test_a_condition_is_read_by_itself_whatever_it_ends_with(spark: Session, text):
+    rules = [rule(expr=text), rule(name="n", expr="if(true, NULL, NULL)"), rule(expr="id = 1")]
+    found = broken(orders(spark), *rules)
+    assert found == [[1], [0, 1, 2], [0, 1, 2], [1, 2], [1, 2], [1, 2]]
+
+
+def test_values_and_names_may_have_any_characters(spark: Session):
+    odd = ("it's", "a\\b", "\\'", "`x`\n", "é")
+    frame = orders(spark, [(text,) for text in (*odd, "a\\\\b")], "code string")
+    one = rule(CheckKind.ACCEPTED, columns=("code",), values=odd)
+    assert first_breaks(frame, one) == [False] * 5 + [True]
+    named = rule(name="it's \\", expr="code <> 'é'", action=Action.QUARANTINE)
+    assert fates(frame, named) == ["kept"] * 4 + ["it's \\", "kept"]
+
+
+def test_values_may_be_as_large_and_small_as_numbers_get(spark: Session):
+    values = (1e300, -2.5e-10, float("inf"), -(2**63), 2**40)
+    frame = orders(spark, [(float(one),) for one in (*values, 1.0)], "amount double")
+    one = rule(CheckKind.ACCEPTED, columns=("amount",), values=values)
+    assert first_breaks(frame, one) == [False] * 5 + [True]
+
+
 def test_a_column_with_odd_characters_is_one_column(spark: Session):
     frame = orders(spark, [(1,), (None,)], "id bigint").withColumnRenamed("id", "a.b `c`")
     assert first_breaks(frame, rule(CheckKind.NOT_NULL, columns=("a.b `c`",))) == [False, True]
+
+
+def test_a_key_that_was_grouped_by_is_not_looked_for_again(spark: Session):
+    frame = orders(spark).groupBy("id").count()
+    one = rule(CheckKind.UNIQUE, columns=("ID",))
+    marked, found = row_rules(frame, [one, rule(expr="count > 0")])
+    assert "Window" not in marked._jdf.queryExecution().analyzed().toString()
+    assert marked.where(f"{BITS} <> 0").count() == 0
+    assert found.names == ("unique", "count > 0")
+    kept = orders(spark, [(1, "2025-12-31", 1.0, "new", 1)])
+    marked, _ = row_rules(frame, [one], kept=kept, partition_by=("day",))
+    assert [row.id for row in marked.where(f"{BITS} <> 0").collect()] == [1]
+
+
+def test_rows_that_lie_together_by_their_key_are_not_moved_for_unique(spark: Session):
+    twice = orders(spark).groupBy("id").count().selectExpr("id", "explode(array(1, 2)) AS n")
+    marked, _ = row_rules(twice, [rule(CheckKind.UNIQUE, columns=("id",))])
+    plan = marked._jdf.queryExecution().executedPlan().toString()
+    assert (plan.count("Window ["), plan.count("Exchange ")) == (1, 1)
+    assert marked.where(f"{BITS} <> 0").count() == 6
+
+
+def test_one_more_rule_is_one_more_call_to_spark(spark: Session, monkeypatch):
+    frame = orders(spark)
+    client = type(frame.sparkSession.sparkContext._gateway._gateway_client)
+    send, sent = client.send_command, []
+
+    def noted(self: Any, command: str, *args: Any, **kwargs: Any) -> Any:
+        sent.append(command)
+        return send(self, command, *args, **kwargs)
+
+    monkeypatch.setattr(client, "send_command", noted)
+
+    def calls(count: int) -> int:
+        sent.clear()
+        rules = [rule(name=f"r{n}", expr=f"id <> {n}") for n in range(count)]
+        row_rules(frame, [*rules, rule(CheckKind.NOT_NULL, columns=("id", "day"))])
+        return sum(1 for one in sent if not one.startswith("m\n"))  # not those that free memory
+
+    calls(1)
+    assert calls(21) - calls(1) == 20
 
 
 # -- what becomes of the rows ------------------------------------------------------------------
@@ -231,6 +298,10 @@ def test_the_writer_is_told_which_columns_are_its_own(spark: Session):
         ("explode(array(true))", r'"r" cannot be used'),
         ("nosuch(id)", r"at character 1: Cannot resolve routine `nosuch`"),
         ("amount + 1", r'"r" is double, but must be true or false'),
+        ("id = 1) OR (id = 2", r'"r" cannot be used at character 7: Syntax error'),
+        ("true /* no end", r'"r" cannot be used'),
+        ("*", r'"r" cannot be used'),
+        ("status", r'"r" is string, but must be true or false'),
         ("true; DROP TABLE x", r"at character 5: Syntax error"),
         ("", r'"r" cannot be used'),
     ],
@@ -263,6 +334,16 @@ def test_a_rule_that_does_not_fit_the_table_is_refused(spark: Session, one, mess
     customers = orders(spark, [(10,)], "id bigint")
     with pytest.raises(InvalidSpec, match=message):
         row_rules(orders(spark), [one], related={"customers": customers})
+
+
+def test_of_many_rules_the_one_that_is_wrong_is_named(spark: Session):
+    good = [rule(expr="amount > 0 AS x"), rule(CheckKind.UNIQUE, columns=("id",))]
+    for text, message in (("amount", "is double"), ("amont > 0", "there is no column amont")):
+        with pytest.raises(InvalidSpec, match=f'"bad".*{message}'):
+            row_rules(orders(spark), [*good, rule(name="bad", expr=text), rule(expr="id = 1")])
+    on_list = rule(CheckKind.ACCEPTED, name="list", columns=("some",), values=(1,))
+    with pytest.raises(InvalidSpec, match='"list" cannot be used'):
+        row_rules(orders(spark).selectExpr("id", "array(1) AS some"), [*good[1:], on_list])
 
 
 def test_no_job_runs_for_the_rules_themselves(spark: Session):

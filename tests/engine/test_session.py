@@ -12,9 +12,10 @@ from tests.spark import free_port, python
 from trunkline import settings
 from trunkline.engine import archive, failures, launch
 from trunkline.engine.daemon import installed_first
+from trunkline.engine.home import spark_home
 from trunkline.engine.java import find_java
 from trunkline.engine.options import SparkOptions, default_memory, retrying
-from trunkline.engine.session import spark_home, start
+from trunkline.engine.session import start
 from trunkline.engine.submit import run_sets
 from trunkline.errors import Precondition, Unavailable, Usage
 

@@ -111,11 +111,13 @@ def test_an_object_that_no_table_names_stays_shut(lake: Lake, tmp_path):
 @pytest.mark.parametrize("text", ["SELECT * FROM csv.`/etc/passwd`", "SELECT * FROM text.`/etc`"])
 def test_spark_itself_reads_no_paths(text: str):
     with pytest.raises(engine_sql.errors()):
-        engine_sql.ask(shared_session(), text, {}, None).collect()
+        engine_sql.Desk(shared_session()).ask(text, {}, None).collect()
 
 
 def test_spark_queries_do_not_see_each_other(lake: Lake):
     shared_session()
     assert lake.sql("SELECT count(*) FROM orders", engine="spark").rows() == [(4,)]
+    desk = lake._asked().desk(shared_session)
     with pytest.raises(engine_sql.errors()):
-        engine_sql.ask(shared_session(), "SELECT * FROM orders", {}, None).collect()
+        desk.ask("SELECT * FROM orders", {}, None)
+    assert lake.sql("SELECT count(*) FROM orders", engine="spark").rows() == [(4,)]

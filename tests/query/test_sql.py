@@ -21,8 +21,8 @@ from trunkline.errors import (
     Unavailable,
     Usage,
 )
-from trunkline.query import duckdb_engine
-from trunkline.tables.duck import connect
+from trunkline.query import ducks
+from trunkline.tables.duck import connect_views
 
 
 @pytest.fixture
@@ -242,9 +242,9 @@ class TestErrors:
                 read()
             assert "\n" not in caught.value.message
 
-    def test_memory(self, lake, monkeypatch):
-        monkeypatch.setattr(duckdb_engine, "connect", partial(connect, memory="10MB"))
-        found = lake.sql("SELECT list(a.range) FROM range(5000000) a")
+    def test_memory(self, own, monkeypatch):
+        monkeypatch.setattr(ducks, "connect_views", partial(connect_views, memory="10MB"))
+        found = own.sql("SELECT list(a.range) FROM range(5000000) a")
         with pytest.raises(Unavailable, match="more memory"):
             found.rows()
 

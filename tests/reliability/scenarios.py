@@ -228,6 +228,19 @@ JOB_POINTS = (
     "job.committed:2",
 )
 
+# On the way of jobs on tables: see test_table_jobs.
+TABLE_JOB_POINTS = (
+    "job.claimed",
+    "job.spark_started",
+    "job.tables_written",
+    "job.tables_written:2",
+    "job.all_done",
+    "job.all_done:2",
+    "job.before_commit:2",
+    "job.in_commit",
+    "job.committed:2",
+)
+
 SCENARIOS: dict[str, Scenario] = {
     "put small files": Scenario(_put_small, _PUT),
     "put large files": Scenario(

@@ -32,7 +32,7 @@ def drain(location: str, ready: str = "") -> list[dict[str, Any]]:
 
 def drain_stopping_at(location: str, point: str) -> list[dict[str, Any]]:
     """As `drain`, but stop at the first passing of a crash point until somebody goes on."""
-    from trunkline.jobs import finishing, runner
+    from trunkline.jobs import finishing, runner, tablework
 
     passed: list[str] = []
 
@@ -42,7 +42,7 @@ def drain_stopping_at(location: str, point: str) -> list[dict[str, Any]]:
             # To this thread: it must not run on until another one gets the signal.
             signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
-    for module in (finishing, runner):
+    for module in (finishing, runner, tablework):
         setattr(module, "crashpoint", pause)  # noqa: B010
     return drain(location)
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from trunkline.engine.home import spark_home
 from trunkline.engine.jar import jar_path
 from trunkline.engine.java import Java
 
@@ -26,11 +27,11 @@ RETRY_AFTER = 86400.0
 UNUSED_AFTER = 30 * 86400.0
 
 
-def archive_path(cache: Path, java: Java, spark_home: Path) -> Path:
+def archive_path(cache: Path, java: Java, home: Path) -> Path:
     """Where the archive for that Java and these jars is, or would be."""
-    own = jar_path(cache, spark_home)
-    digest = hashlib.sha256(f"{java.home}\0{java.version}\0{spark_home}\0{own}\0".encode())
-    with os.scandir(spark_home / "jars") as jars:
+    own = jar_path(cache, home)
+    digest = hashlib.sha256(f"{java.home}\0{java.version}\0{home}\0{own}\0".encode())
+    with os.scandir(home / "jars") as jars:
         for jar in sorted(jars, key=lambda jar: jar.name):
             facts = jar.stat()
             digest.update(f"{jar.name}\0{facts.st_size}\0{facts.st_mtime_ns}\0".encode())
@@ -86,8 +87,8 @@ def make(cache: Path, *, patience: float = 300.0) -> bool:
     from trunkline.engine.java import find_java
 
     cache.mkdir(parents=True, exist_ok=True)
-    java, spark_home = find_java(), session.spark_home()
-    archive = archive_path(cache, java, spark_home)
+    java = find_java()
+    archive = archive_path(cache, java, spark_home())
     failed, part = archive.with_suffix(".failed"), archive.with_suffix(".part")
     with _alone(cache) as alone:
         if not alone or archive.exists() or _young(failed, RETRY_AFTER):

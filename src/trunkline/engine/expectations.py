@@ -17,9 +17,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, NoReturn
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from trunkline.engine.fingerprint import quoted
 from trunkline.engine.sqlerrors import short
+from trunkline.engine.uniqueness import Keys
 from trunkline.errors import InvalidSpec
 from trunkline.model.expectations import Action, CheckKind, Expectation
 from trunkline.model.suggest import did_you_mean, shown
@@ -81,25 +84,19 @@ def row_rules(
     columns = tuple(frame.columns)
     rows = _Rows(frame, partition_by, related or {}, kept)
     with _quiet():
-        broken = [_broken(rows, one) for one in rules]
-    dropping, holding = _mask(rules, Action.DROP), _mask(rules, Action.QUARANTINE)
-    found = f.col(BITS)
-    marked = rows.frame.select(*map(column, columns), _bits(broken).alias(BITS))
-    if dropping:
-        goes = _has(found, dropping) & ~_has(found, holding)
-        marked = marked.withColumn(BITS, f.when(goes, found.bitwiseOR(_DROPPED)).otherwise(found))
+        marked = _marked(rows, rules)
+    names = tuple(one.name for one in rules)
+    bits, dropped = BITS, 0
+    if dropping := _mask(rules, Action.DROP):
+        goes = f"{_has(dropping)} AND NOT {_has(_mask(rules, Action.QUARANTINE))}"
+        bits, dropped = f"if({goes}, {BITS} | {_DROPPED}L, {BITS})", _DROPPED
     first = [
-        f.when(_has(found, 1 << number), f.lit(one.name))
+        f"WHEN {_has(1 << number)} THEN {_text(one.name)}"
         for number, one in enumerate(rules)
         if one.action is Action.QUARANTINE
     ]
-    return marked, RowRules(
-        tuple(one.name for one in rules),
-        columns,
-        found,
-        f.coalesce(*first) if first else None,
-        _DROPPED if dropping else 0,
-    )
+    place = f.expr(f"CASE {' '.join(first)} END") if first else None
+    return marked, RowRules(names, columns, f.expr(bits), place, dropped)
 
 
 class _Rows:
@@ -116,81 +113,122 @@ class _Rows:
         self.partition_by = {name.casefold() for name in partition_by}
         self.related = related
         self.kept = kept
-        self._own = {name.casefold(): name for name in frame.columns}
+        self.keys = Keys(frame)
+        self._own = {one.name.casefold(): n for n, one in enumerate(frame.schema.fields)}
+        self._fields = frame.schema.fields
         self._helpers = 0
 
-    def find(self, rule: Expectation, name: str) -> Column:
-        """A column of the table; as in Spark, upper and lower case are the same."""
+    @cached_property
+    def parser(self) -> Any:
+        session: Any = self.frame.sparkSession._jsparkSession
+        return session.sessionState().sqlParser()
+
+    def place(self, rule: Expectation, name: str) -> int:
+        """Where a column of the table is; as in Spark, upper and lower case are the same."""
         found = self._own.get(name.casefold())
         if found is None:
-            _refuse_column(rule, name, "the table", self._own.values())
-        return column(found)
+            _refuse_column(rule, name, "the table", [one.name for one in self._fields])
+        return found
 
-    def add(self, made: Column) -> Column:
-        """Keep an expression as a column, so that it is computed once."""
-        from pyspark.sql import functions as f
+    def find(self, rule: Expectation, name: str) -> str:
+        """A column of the table, as SQL names it."""
+        return quoted(self._fields[self.place(rule, name)].name)
 
-        name = f"__tl_h{self._helpers}"
+    def type(self, rule: Expectation, name: str) -> str:
+        return str(self._fields[self.place(rule, name)].dataType.simpleString())
+
+    def helper(self) -> str:
         self._helpers += 1
-        self.frame = self.frame.withColumn(name, made)
-        return f.col(name)
+        return f"__tl_h{self._helpers}"
 
-    def found_in(self, keys: Sequence[Column], others: DataFrame, names: Sequence[str]) -> Column:
+    def found_in(self, keys: Sequence[str], others: DataFrame, names: Sequence[str]) -> str:
         """Whether keys are among those of other rows. No row comes twice: those are distinct."""
         from pyspark.sql import functions as f
 
-        mark, start = f"__tl_h{self._helpers}", self._helpers + 1
-        renamed = [f"__tl_h{start + n}" for n in range(len(names))]
-        self._helpers = start + len(names)
-        theirs = others.select(
-            *(column(name).alias(new) for name, new in zip(names, renamed, strict=True))
-        )
-        theirs = theirs.dropna().distinct().withColumn(mark, f.lit(True))
-        same = [key == f.col(new) for key, new in zip(keys, renamed, strict=True)]
-        self.frame = self.frame.join(theirs, same, "left")
-        return f.col(mark).isNotNull()
+        mark, renamed = self.helper(), [self.helper() for _ in names]
+        theirs = [f"{quoted(name)} AS {new}" for name, new in zip(names, renamed, strict=True)]
+        same = " AND ".join(f"{key} = {new}" for key, new in zip(keys, renamed, strict=True))
+        distinct = others.selectExpr(*theirs, f"true AS {mark}").distinct()
+        self.frame = self.frame.join(distinct, f.expr(same), "left")
+        return f"{mark} IS NOT NULL"
 
 
-def _broken(rows: _Rows, rule: Expectation) -> Column:
-    """Whether a row breaks the rule: never null, and known to Spark as something it can do."""
+def _marked(rows: _Rows, rules: Sequence[Expectation]) -> DataFrame:
+    """The frame with the rules that each row breaks as one more column.
+
+    Spark looks at its plan for all rules at once, which takes longer than all else here. Only if
+    it finds fault with them is it asked about each, to tell which one it is.
+    """
+    from pyspark.errors import AnalysisException
+
+    broken = []
+    for rule in rules:
+        with _named(rule):
+            broken.append(_CHECKS[rule.kind](rows, rule))
+    try:
+        return rows.frame.selectExpr("*", _bits(broken))
+    except AnalysisException:
+        for number, rule in enumerate(rules):
+            with _named(rule):
+                broken[number] = _alone(rows, rule, broken[number])
+    return rows.frame.selectExpr("*", _bits(broken))
+
+
+@contextmanager
+def _named(rule: Expectation) -> Iterator[None]:
+    """What Spark has against a rule is said with the name of the rule."""
     from pyspark.errors import AnalysisException
 
     try:
-        broken = _CHECKS[rule.kind](rows, rule)
-        # With the other columns beside it, so that an aggregate is no longer a query of its own.
-        _type(rows.frame, broken)
+        yield
     except AnalysisException as error:
         _refuse(rule, error)
+
+
+def _alone(rows: _Rows, rule: Expectation, broken: str) -> str:
+    """The same for a rule that was looked at by itself, and is one that Spark can do."""
+    from pyspark.errors import ParseException
+    from pyspark.sql import functions as f
+
+    # With a column beside it, so that an aggregate is no longer a query of its own.
+    beside = quoted(rows.frame.columns[0])
+    if rule.kind is CheckKind.EXPR:
+        kind = rows.frame.select(f.expr(beside), f.expr(rule.expr).alias(BITS)).schema[-1].dataType
+        if kind.simpleString() not in ("boolean", "void"):
+            raise InvalidSpec(
+                f'The rule "{rule.name}" is {kind.simpleString()}, but must be true or false: '
+                f"{shown(rule.expr)}.",
+                hint="Write a condition, such as amount >= 0.",
+            )
+    try:
+        rows.frame.selectExpr(beside, f"if({broken}, 1, 0)")
+    except ParseException:
+        # What Spark reads only if nothing is around it, as `amount > 0 AS good`.
+        name = rows.helper()
+        rows.frame = rows.frame.withColumn(name, f.expr(rule.expr).cast("boolean"))
+        return _unless(name)
     return broken
 
 
-def _type(frame: DataFrame, made: Column) -> str:
-    return str(frame.select("*", made.alias(BITS)).schema[-1].dataType.simpleString())
+def _expr(rows: _Rows, rule: Expectation) -> str:
+    # Alone first: `a) + (b` would be fine between the parentheses of another text.
+    rows.parser.parseExpression(rule.expr)
+    # The text may end in a comment, and that in a backslash, which takes the next line into it.
+    return _unless(f"(\n{rule.expr}\n\n)")
 
 
-def _expr(rows: _Rows, rule: Expectation) -> Column:
-    from pyspark.sql import functions as f
-
-    holds = f.expr(rule.expr)
-    kind = _type(rows.frame, holds)
-    if kind not in ("boolean", "void"):
-        raise InvalidSpec(
-            f'The rule "{rule.name}" is {kind}, but must be true or false: {shown(rule.expr)}.',
-            hint="Write a condition, such as amount >= 0.",
-        )
-    return ~f.coalesce(holds.cast("boolean"), f.lit(False))
+def _unless(holds: str) -> str:
+    """Whether a condition is false or null."""
+    return f"if({holds}, false, true)"
 
 
-def _not_null(rows: _Rows, rule: Expectation) -> Column:
-    return _any(rows.find(rule, name).isNull() for name in rule.columns)
+def _not_null(rows: _Rows, rule: Expectation) -> str:
+    return _any_null(rows.find(rule, name) for name in rule.columns)
 
 
-def _accepted(rows: _Rows, rule: Expectation) -> Column:
+def _accepted(rows: _Rows, rule: Expectation) -> str:
     """Null is no value and so passes; not_null is the rule for it."""
-    from pyspark.sql import functions as f
-
-    mine = rows.find(rule, rule.columns[0])
-    kind = _type(rows.frame, mine)
+    mine, kind = rows.find(rule, rule.columns[0]), rows.type(rule, rule.columns[0])
     for value in rule.values:
         if not _may_be(kind, value):
             raise InvalidSpec(
@@ -198,9 +236,26 @@ def _accepted(rows: _Rows, rule: Expectation) -> Column:
                 f"{json.dumps(value)}.",
                 hint="Give values of the column's type.",
             )
-    as_text = kind == "string" or kind.startswith(_MOMENTS)
-    values = [f.lit(str(value)).cast(kind) if as_text else f.lit(value) for value in rule.values]
-    return mine.isNotNull() & ~f.coalesce(mine.isin(*values), f.lit(False))
+    values = ", ".join(_literal(value, kind) for value in rule.values)
+    return f"{mine} IS NOT NULL AND NOT coalesce({mine} IN ({values}), false)"
+
+
+def _literal(value: str | float | bool, kind: str) -> str:
+    """A value of a spec as SQL, for a column of a type."""
+    if kind == "string":
+        return _text(str(value))
+    if kind.startswith(_MOMENTS):
+        return f"CAST({_text(str(value))} AS {kind})"
+    if isinstance(value, float):
+        return f"CAST('{value!r}' AS double)"
+    return json.dumps(value)
+
+
+def _text(value: str) -> str:
+    """Text as SQL. Whether a backslash means something there is a setting of Spark's."""
+    if "'" in value or "\\" in value:
+        return f"CAST(X'{value.encode().hex()}' AS string)"
+    return f"'{value}'"
 
 
 def _may_be(kind: str, value: object) -> bool:
@@ -215,22 +270,20 @@ def _may_be(kind: str, value: object) -> bool:
     return not isinstance(value, str) and isinstance(value, bool) is (kind == "boolean")
 
 
-def _unique(rows: _Rows, rule: Expectation) -> Column:
+def _unique(rows: _Rows, rule: Expectation) -> str:
     """All rows that share a key break the rule: there is no first one. Nulls are never equal."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
     keys = [rows.find(rule, name) for name in rule.columns]
-    whole = ~_any(key.isNull() for key in keys)
-    same = rows.add(f.count(f.lit(1)).over(Window.partitionBy(*keys)))
-    broken = whole & (same > 1)
+    broken = "false"
+    if not rows.keys.certain([rows.place(rule, name) for name in rule.columns]):
+        count = f"count(1) OVER (PARTITION BY {', '.join(keys)})"
+        broken = f"NOT ({_any_null(keys)}) AND {count} > 1"
     inside = rows.partition_by and rows.partition_by <= {name.casefold() for name in rule.columns}
     if rows.kept is not None and not inside:
-        broken = broken | rows.found_in(keys, rows.kept, rule.columns)
+        broken += f" OR {rows.found_in(keys, rows.kept, rule.columns)}"
     return broken
 
 
-def _foreign_key(rows: _Rows, rule: Expectation) -> Column:
+def _foreign_key(rows: _Rows, rule: Expectation) -> str:
     assert rule.references is not None
     name, theirs = rule.references
     other = rows.related.get(name)
@@ -241,14 +294,14 @@ def _foreign_key(rows: _Rows, rule: Expectation) -> Column:
             hint="Add it to the inputs, with `propagation: false` if it should start no job.",
         )
     keys = [rows.find(rule, mine) for mine in rule.columns]
-    known = {one.casefold(): one for one in other.columns}
+    known = {one.name.casefold(): one for one in other.schema.fields}
     for wanted in theirs:
         if wanted.casefold() not in known:
-            _refuse_column(rule, wanted, name, known.values())
-    wanted_names = [known[one.casefold()] for one in theirs]
-    for mine, key, there in zip(rule.columns, keys, wanted_names, strict=True):
-        here = _type(rows.frame, key)
-        kind = _type(other, column(there))
+            _refuse_column(rule, wanted, name, [one.name for one in known.values()])
+    wanted_names = [known[one.casefold()].name for one in theirs]
+    for mine, there in zip(rule.columns, wanted_names, strict=True):
+        here = rows.type(rule, mine)
+        kind = known[there.casefold()].dataType.simpleString()
         if (here == "string") is not (kind == "string"):
             raise InvalidSpec(
                 f'The rule "{rule.name}" compares {mine}, which is {here}, with {name}.{there}, '
@@ -256,10 +309,10 @@ def _foreign_key(rows: _Rows, rule: Expectation) -> Column:
                 hint="Cast one of them in the transform.",
             )
     found = rows.found_in(keys, other, wanted_names)
-    return ~_any(key.isNull() for key in keys) & ~found
+    return f"NOT ({_any_null(keys)}) AND NOT ({found})"
 
 
-_CHECKS: dict[CheckKind, Callable[[_Rows, Expectation], Column]] = {
+_CHECKS: dict[CheckKind, Callable[[_Rows, Expectation], str]] = {
     CheckKind.EXPR: _expr,
     CheckKind.NOT_NULL: _not_null,
     CheckKind.ACCEPTED: _accepted,
@@ -268,31 +321,17 @@ _CHECKS: dict[CheckKind, Callable[[_Rows, Expectation], Column]] = {
 }
 
 
-def column(name: str) -> Column:
-    """The column of exactly that name, dots and all."""
-    from pyspark.sql import functions as f
-
-    return f.col("`" + name.replace("`", "``") + "`")
+def _any_null(columns: Iterable[str]) -> str:
+    return " OR ".join(f"{one} IS NULL" for one in columns)
 
 
-def _any(conditions: Iterable[Column]) -> Column:
-    first, *rest = conditions
-    for one in rest:
-        first = first | one
-    return first
+def _bits(broken: Sequence[str]) -> str:
+    bits = [f"if({one}, {1 << number}L, 0L)" for number, one in enumerate(broken)]
+    return f"{' | '.join(bits)} AS {BITS}"
 
 
-def _bits(broken: Iterable[Column]) -> Column:
-    from pyspark.sql import functions as f
-
-    whole = f.lit(0).cast("bigint")
-    for number, one in enumerate(broken):
-        whole = whole.bitwiseOR(f.shiftleft(one.cast("bigint"), number))
-    return whole
-
-
-def _has(bits: Column, mask: int) -> Column:
-    return bits.bitwiseAND(mask) != 0
+def _has(mask: int) -> str:
+    return f"({BITS} & {mask}L) <> 0"
 
 
 def _mask(rules: Sequence[Expectation], action: Action) -> int:

@@ -19,9 +19,10 @@ import tempfile
 import time
 import zipfile
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from trunkline.engine.java import Java
+from trunkline.engine.options import HADOOP_CONF
 from trunkline.errors import Precondition, Unavailable
 
 SOURCES = Path(__file__).with_name("jvm")
@@ -159,3 +160,20 @@ def _clear_unused(mine: Path) -> None:
             with open(other, "rb") as stream:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 other.unlink()
+
+
+def join(context: Any, path: Path) -> None:
+    """Bring the classes to a Spark that runs already: to its driver, and to executors by task."""
+    jvm = context._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    while loader is not None and not loader.getClass().getName().endswith("MutableURLClassLoader"):
+        loader = loader.getParent()
+    if loader is None:
+        raise Precondition(
+            "This Spark takes no more classes, and tables need some of Trunkline's.",
+            hint=f"Start it with spark.driver.extraClassPath={path}.",
+        )
+    loader.addURL(jvm.java.io.File(str(path)).toURI().toURL())
+    context._jsc.addJar(str(path))
+    for name, value in HADOOP_CONF.items():
+        context._jsc.hadoopConfiguration().set(name, value)

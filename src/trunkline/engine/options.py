@@ -14,6 +14,13 @@ from trunkline.settings import Settings
 TRIES = 4
 LEAST_MEMORY = 512 << 20  # Spark itself refuses less than 450 MiB
 _GIB = 1 << 30
+HADOOP_CONF = {
+    "fs.tlslice.impl": "io.trunkline.SliceFileSystem",
+    # It opens objects with the settings of whoever asks, not of who asked first.
+    "fs.tlslice.impl.disable.cache": "true",
+    # Damaged bytes are an error, never wrong rows.
+    "parquet.page.verify-checksum.enabled": "true",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +110,7 @@ class SparkOptions:
             "spark.sql.variable.substitute": "false",
             # People's SQL names tables, not files.
             "spark.sql.runSQLOnFiles": "false",
-            "spark.hadoop.fs.tlslice.impl": "io.trunkline.SliceFileSystem",
-            # Damaged bytes are an error, never wrong rows.
-            "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
-            # It opens objects with the settings of whoever asks, not of who asked first.
-            "spark.hadoop.fs.tlslice.impl.disable.cache": "true",
+            **{f"spark.hadoop.{name}": value for name, value in HADOOP_CONF.items()},
         }
         if self.is_local:
             conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"

@@ -14,11 +14,11 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.engine import archive, buckets, failures, launch
+from trunkline.engine.home import spark_home
 from trunkline.engine.jar import jar
 from trunkline.engine.java import find_java
 from trunkline.engine.options import SparkOptions, local_cores
@@ -60,6 +60,8 @@ class Session:
         self.jvm = jvm
         self.runs: dict[str, str] = {}
         self.spares: dict[str, SparkSession] = {}
+        self.has_classes = jvm is not None
+        """Whether its JVM has our own classes, which tables need."""
         self._spark = spark
         self._lock = threading.Lock()
 
@@ -158,17 +160,6 @@ def is_running() -> bool:
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context is not None
-
-
-def spark_home() -> Path:
-    """The folder of Spark itself: SPARK_HOME, else the installed pyspark."""
-    found = util.find_spec("pyspark")
-    if found is None or not found.submodule_search_locations:
-        raise Precondition("pyspark is not installed.", hint="pip install 'pyspark>=4.3,<4.4'.")
-    home = Path(os.environ.get("SPARK_HOME") or found.submodule_search_locations[0])
-    if not (home / "bin" / "spark-submit").is_file() or not (home / "jars").is_dir():
-        raise Precondition(f"There is no Spark in {home}.", hint="Unset SPARK_HOME, or mend it.")
-    return home
 
 
 def rehearse(cache: Path, java_option: str, patience: float) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trunkline.engine import tables
 from trunkline.engine.session import Session
@@ -16,7 +18,16 @@ if TYPE_CHECKING:
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame
 
-Views = Mapping[str, tuple[Sequence[Scan], Schema]]
+
+class View(NamedTuple):
+    """A table under its name in a query. Equal versions have equal rows."""
+
+    version: Hashable
+    scans: Sequence[Scan]
+    schema: Schema
+
+
+_MOST_FRAMES = 64
 
 # What SQL must not do, whatever is said in it: read paths, or leave the session's own views.
 _CONF = {
@@ -26,23 +37,65 @@ _CONF = {
 }
 
 
-def ask(session: Session, text: str, views: Views, params: Mapping[str, Any] | None) -> DataFrame:
-    """The DataFrame of a query. Raises what Spark raises; see `said`."""
-    if session.is_connect:
-        raise Precondition(
-            "Queries on Spark need a session in this process, not Spark Connect.",
-            hint="Unset spark.remote, or use --engine duckdb.",
-        )
-    # Errors are shown by us, once, and not as lines of JSON.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    spark = session.spark.newSession()
-    for name, value in _CONF.items():
-        spark.conf.set(name, value)
-    for name, (scans, schema) in views.items():
-        frame = tables.read(session, scans, schema, spark)
-        # Through Spark's own parser the name would need quotes, which it then keeps.
-        frame.createOrReplaceTempView(_quoted(name))
-    return spark.sql(text, args=dict(params)) if params else spark.sql(text)
+class Desk:
+    """A session that queries share: to make one takes Spark longer than many a query.
+
+    Each query sees the views that it is given and no others.
+    """
+
+    def __init__(self, session: Session) -> None:
+        if session.is_connect:
+            raise Precondition(
+                "Queries on Spark need a session in this process, not Spark Connect.",
+                hint="Unset spark.remote, or use --engine duckdb.",
+            )
+        # Errors are shown by us, once, and not as lines of JSON.
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        self._session = session
+        self._spark = session.spark.newSession()
+        for name, value in _CONF.items():
+            self._spark.conf.set(name, value)
+        self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
+        self._shown: dict[str, Hashable] = {}
+        self._handed_out = False
+        self._lock = threading.Lock()
+
+    def ask(
+        self, text: str, views: Mapping[str, View], params: Mapping[str, Any] | None
+    ) -> DataFrame:
+        """The DataFrame of a query. Raises what Spark raises; see `said`."""
+        with self._lock:
+            self._show(views)
+            if params:
+                return self._spark.sql(text, args=dict(params))
+            return self._spark.sql(text)
+
+    def usable(self) -> bool:
+        return not self._handed_out and self._session.alive()
+
+    def hand_out(self) -> None:
+        """Somebody has a DataFrame of it, and with that may change its views and settings."""
+        self._handed_out = True
+
+    def _show(self, views: Mapping[str, View]) -> None:
+        for name in self._shown.keys() - views.keys():
+            self._spark.catalog.dropTempView(_quoted(name))
+            del self._shown[name]
+        for name, view in views.items():
+            if self._shown.get(name) == view.version:
+                continue
+            # Through Spark's own parser the name would need quotes, which it then keeps.
+            self._frame(name, view).createOrReplaceTempView(_quoted(name))
+            self._shown[name] = view.version
+
+    def _frame(self, name: str, view: View) -> DataFrame:
+        frame = self._frames.pop((name, view.version), None)
+        if frame is None:
+            frame = tables.read(self._session, view.scans, view.schema, self._spark)
+        self._frames[name, view.version] = frame
+        if len(self._frames) > _MOST_FRAMES:
+            self._frames.popitem(last=False)
+        return frame
 
 
 def columns(frame: DataFrame) -> list[tuple[str, str]]:

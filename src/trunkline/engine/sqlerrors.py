@@ -72,6 +72,12 @@ def in_words(inputs: Mapping[str, Source]) -> Iterator[None]:
 
 
 def _explained(text: str, inputs: Mapping[str, Source]) -> TrunklineError | None:
+    if lost := re.search(r"FILE_NOT_EXIST|FileNotFoundException|CRC checksum verification", text):
+        what = "damaged" if lost[0].startswith("CRC") else "not in the store"
+        return TransformFailed(
+            f"{_file(text, inputs) or 'A file of an input'} cannot be read: its bytes are {what}.",
+            hint="trunkline fsck --deep says what else is; put it again, or copy the object back.",
+        )
     if "FAILED_READ_FILE" in text or "is not a Parquet file" in text or "MALFORMED" in text:
         where = _file(text, inputs)
         why = re.search(r"is not a Parquet file|MALFORMED_RECORD[^\n]*|Malformed [^\n]*", text)
@@ -108,5 +114,5 @@ def _file(text: str, inputs: Mapping[str, Source]) -> str:
         for scan in source.scans:
             for file in scan.files:
                 if file.uri.rpartition("/")[2] in text or file.uri in text:
-                    return f"{scan.name or name}{file.path}"
+                    return f"{(scan.name or name).partition(':')[0]}:{file.path}"
     return ""

@@ -109,6 +109,7 @@ def run_actions(
                     found[number] = actions[number]()
                 except BaseException as error:
                     wrong.append(error)
+                    cancel(session, group)
 
         threads = [_thread(session, work) for _ in range(min(parallelism, len(actions)))]
         for thread in threads:
@@ -125,8 +126,11 @@ def named_run(session: Session, group: str) -> Iterator[str]:
     unique = session.runs[group] = f"{group}-{os.urandom(4).hex()}"
     try:
         yield unique
-    except TrunklineError:
-        raise
+    except TrunklineError as error:
+        # Whatever a pipeline's own code made of it: that Spark ended is not its fault.
+        if session.alive():
+            raise
+        raise _explain(session, error) from None
     except Exception as error:
         raise _explain(session, error) from None
     except BaseException:  # Ctrl-C, or whatever else ends the waiting

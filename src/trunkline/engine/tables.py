@@ -13,9 +13,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from trunkline.engine import jar
 from trunkline.engine.buckets import check, spark_uri
 from trunkline.engine.expectations import NO_RULES, RowRules
 from trunkline.engine.fingerprint import quoted, row_hash
+from trunkline.engine.home import spark_home
+from trunkline.engine.java import find_java
 from trunkline.errors import Precondition
 from trunkline.model.tables import Format, Scan, ScanFile, Schema, Written
 
@@ -180,19 +183,18 @@ def write(
 
     The columns to part by stay in the files too.
     """
-    from pyspark.sql import functions as f
-
     if session.is_connect:
         raise Precondition(
             "Spark Connect cannot write tables: it has no way to say what was written.",
             hint="Use spark.master for pipelines of sql and spark.",
         )
+    schema = schema_of(frame)
     if rules.bits is not None:
+        schema = Schema(tuple(one for one in schema if one.name in rules.columns))
         added = [rules.bits.alias(_BITS)]
         if rules.quarantine is not None:
             added.append(rules.quarantine.alias(_RULE))
-        frame = frame.select(*[f.col(quoted(name)) for name in rules.columns], *added)
-    schema = schema_of(frame).without((_BITS, _RULE))
+        frame = frame.select("*", *added)
     parting = [f"{quoted(name)} AS {RESERVED}p{n}" for n, name in enumerate(partition_by)]
     if rules.quarantine is not None:
         parting.insert(0, _RULE)
@@ -262,4 +264,8 @@ def schema_of(frame: DataFrame) -> Schema:
 
 def _tables(session: Session) -> Any:
     context: Any = session.context
+    if not session.has_classes:
+        # A notebook's own Spark, which was started without us.
+        jar.join(context, jar.jar(session.options.cache, find_java(), spark_home()))
+        session.has_classes = True
     return context._jvm.io.trunkline.Tables

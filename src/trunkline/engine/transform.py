@@ -139,9 +139,8 @@ def run(session: Session, task: TableTask) -> dict[str, TableResult]:
 def _outputs(
     session: Session, spark: SparkSession, task: TableTask, frames: Mapping[str, DataFrame]
 ) -> Mapping[str, DataFrame]:
-    for name, frame in frames.items():
-        frame.createOrReplaceTempView(f"`{name}`")
     if task.steps:
+        _add_views(frames)
         return _run_sql(spark, task)
     context = TransformContext(
         task.pipeline,
@@ -184,10 +183,14 @@ def _call(
     from pyspark.sql import DataFrame
 
     with using(task.code), user_error(task.pipeline, task.function):
-        function = _function(task, context.spark)
-        given = dict(frames)
-        if "ctx" in inspect.signature(function).parameters and "ctx" not in given:
-            given["ctx"] = context  # type: ignore[assignment]
+        flow = _flow(task, context.spark)
+        function = flow or load_function(task.code, task.function)
+        given: dict[str, Any] = dict(frames)
+        if "ctx" in inspect.signature(function).parameters:
+            given.setdefault("ctx", context)
+        if flow or "ctx" in given:
+            # Only they have a session to look for tables in, and views take Spark a while.
+            _add_views(frames)
         found: Any = function(**given)
     outputs = found if isinstance(found, dict) else {"": found}
     if not outputs:
@@ -205,8 +208,13 @@ def _call(
     return outputs
 
 
-def _function(task: TableTask, spark: SparkSession) -> Callable[..., Any]:
-    """The function that a task names; of a declarative project, what writes the table it names."""
+def _add_views(frames: Mapping[str, DataFrame]) -> None:
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(f"`{name}`")
+
+
+def _flow(task: TableTask, spark: SparkSession) -> Callable[..., Any] | None:
+    """Of a declarative project, what writes the table that a task names."""
     file, _, name = task.function.rpartition(":")
     path = Path(task.code) / file
     if path.is_file() and defines_flows(file, path.read_text(encoding="utf-8", errors="replace")):
@@ -214,7 +222,7 @@ def _function(task: TableTask, spark: SparkSession) -> Callable[..., Any]:
 
         flow = load_flow(path, name, spark)
         return lambda **frames: flow(frames, None)
-    return load_function(task.code, task.function)
+    return None
 
 
 def _kind(value: object) -> str:
@@ -241,6 +249,7 @@ def _write(
     where = f"The output {name}" if name else "The output"
     schema = tables.schema_of(frame)
     _check_columns(where, schema, task.partition_by)
+    lineage = _lineage(task, name, frame, frames)
     rules = NO_RULES
     if expected:
         kept = task.kept.get(name)
@@ -251,7 +260,6 @@ def _write(
             related=frames,
             kept=tables.read(session, kept.scans, kept.schema, spark) if kept else None,
         )
-    lineage = _lineage(task, name, frame, frames)
     report = tables.write(
         session, frame, stem=task.stem, partition_by=task.partition_by, rules=rules
     )

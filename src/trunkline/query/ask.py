@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Conflict, NotFound, Precondition, TrunklineError, Usage
 from trunkline.lake.core import Core
-from trunkline.query.edits import Edited
+from trunkline.query.ducks import Version, schema, views_of
+from trunkline.query.kept import Kept
 from trunkline.query.listing import Listing, described
 from trunkline.query.lookup import Lookup, Source
 from trunkline.query.names import Query, parse
@@ -32,6 +33,7 @@ class Engine(StrEnum):
 
 def query(
     core: Core,
+    kept: Kept,
     text: str,
     *,
     engine: str = "duckdb",
@@ -46,36 +48,33 @@ def query(
         chosen = Engine(engine)
     except ValueError:
         raise Usage(f'There is no engine "{engine}".', hint="Use duckdb or spark.") from None
-    lookup = Lookup(core, project, at)
+    lookup = Lookup(core, kept, project, at)
     if _SHOW_TABLES.fullmatch(text):
         return Result(Listing(("name", "ref"), list(lookup.every_table())), text, write=write)
     asked = parse(text, chosen.value)
     sources = _sources(asked, lookup)
-    tables = _tables(asked, lookup, sources)
+    tables, versions = _tables(asked, lookup, sources)
     if (columns := described(asked, tables)) is not None:
         return Result(columns, text, sources, write)
-    edited = asked.with_views([source.view for source in sources])
-    answer = _answer(core, chosen, edited, tables, params, session)
+    answer: Answer
+    if chosen is Engine.DUCKDB:
+        from trunkline.query.duckdb_engine import ask
+
+        named = [(schema(*version(source)), source.view) for source in sources]
+        views = views_of(tables, versions)
+        answer = ask(core, kept, views, asked.with_views(named), params)
+    else:
+        from trunkline.query.spark_engine import SparkAnswer
+
+        if session is None:
+            raise Precondition("There is no Spark to ask.")
+        edited = asked.with_views([("", source.view) for source in sources])
+        answer = SparkAnswer(kept.desk(session), tables, versions, edited, params)
     return Result(answer, text, sources, write)
 
 
-def _answer(
-    core: Core,
-    engine: Engine,
-    edited: Edited,
-    tables: Mapping[str, Table],
-    params: Mapping[str, Any] | None,
-    session: Callable[[], Session] | None,
-) -> Answer:
-    if engine is Engine.DUCKDB:
-        from trunkline.query.duckdb_engine import ask
-
-        return ask(core, tables, edited, params)
-    if session is None:
-        raise Precondition("There is no Spark to ask.")
-    from trunkline.query.spark_engine import SparkAnswer
-
-    return SparkAnswer(session(), tables, edited, params)
+def version(source: Source) -> Version:
+    return source.commit.root_hash or "", source.path
 
 
 def _sources(asked: Query, lookup: Lookup) -> tuple[Source, ...]:
@@ -98,10 +97,13 @@ def _marked(asked: Query, named: Any, error: TrunklineError) -> TrunklineError:
     return error
 
 
-def _tables(asked: Query, lookup: Lookup, sources: tuple[Source, ...]) -> dict[str, Table]:
+def _tables(
+    asked: Query, lookup: Lookup, sources: tuple[Source, ...]
+) -> tuple[dict[str, Table], dict[str, Version]]:
     """Each view with its table; views that differ only in case would be one to an engine."""
     views: dict[str, Source] = {}
     tables: dict[str, Table] = {}
+    versions: dict[str, Version] = {}
     for source in sources:
         folded = source.view.casefold()
         held = views.setdefault(folded, source)
@@ -112,4 +114,5 @@ def _tables(asked: Query, lookup: Lookup, sources: tuple[Source, ...]) -> dict[s
             )
         if held is source:
             tables[source.view] = lookup.table(source)
-    return tables
+            versions[source.view] = version(source)
+    return tables, versions

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Failed, InvalidQuery, NotAllowed, TrunklineError, Unavailable, Usage
 from trunkline.lake.core import Core
 from trunkline.query.edits import Edited
+from trunkline.query.kept import Kept
 from trunkline.query.result import CHUNK, Answer, Row, unique
 from trunkline.query.tokens import wrong
-from trunkline.tables.describe import Table
-from trunkline.tables.duck import Duck, connect
+from trunkline.tables.duck import Duck, View
 from trunkline.tables.duck_errors import broken_file, said
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # Where the query as such is at fault, and not what it met in the data.
 _OWN_FAULT = {"Parser", "Syntax", "Binder", "Catalog", "Parameter Not Resolved"}
 _DRY = "EXPLAIN "
+_SCHEMA = re.compile(r'"?tl_[0-9a-f]{16}"?\.')
 _NAMES = {
     "VARCHAR": "string",
     "INTEGER": "int",
@@ -43,10 +45,13 @@ class DuckAnswer(Answer):
         self._duck = duck
         self._edited = edited
         self._params = dict(params) if params else None
+        self._bound: list[DuckDBPyRelation] = []
         with self._explained():
             relation = self._relation()
             self.names = tuple(map(str, relation.columns))
             self.types = tuple(type_text(str(one)) for one in relation.types)
+        # For the first who reads: to bind it again may take longer than to run it.
+        self._bound.append(relation)
 
     def chunks(self, limit: int | None = None) -> Iterator[list[Row]]:
         with self._explained():
@@ -81,6 +86,10 @@ class DuckAnswer(Answer):
         return pa.RecordBatchReader.from_batches(renamed, read())
 
     def _relation(self) -> DuckDBPyRelation:
+        try:
+            return self._bound.pop()
+        except IndexError:
+            pass
         found = self._duck.cursor().sql(self._edited.text, params=self._params)
         if found is None:
             raise NotAllowed("SQL may only read, and this gives no rows.")
@@ -120,12 +129,16 @@ class DuckAnswer(Answer):
 
 
 def ask(
-    core: Core, tables: Mapping[str, Table], edited: Edited, params: Mapping[str, Any] | None
+    core: Core,
+    kept: Kept,
+    views: Sequence[View],
+    edited: Edited,
+    params: Mapping[str, Any] | None,
 ) -> DuckAnswer:
     import duckdb
 
     try:
-        duck = connect(core, tables)
+        duck = kept.ducks.get(views, kept.erased())
     except duckdb.Error as error:
         raise explain(error, None) from None
     return DuckAnswer(core, duck, edited, params)
@@ -134,7 +147,7 @@ def ask(
 def explain(error: Exception, edited: Edited | None, before: int = 0) -> TrunklineError:
     """What went wrong in one line; with the place, if it is in the query."""
     kind, message, location = said(error)
-    message = " ".join(message.split()).replace("! ", ". ")
+    message = _SCHEMA.sub("", " ".join(message.split()).replace("! ", ". "))
     if kind == "Out of Memory":
         return Unavailable(
             "The query needs more memory than there is.",

@@ -12,6 +12,7 @@ from trunkline.model.commits import DEFAULT_BRANCH, Commit, RepoKind, RepoName
 from trunkline.model.paths import normalize_path
 from trunkline.model.refs import Ref, Revision, parse_ref
 from trunkline.model.suggest import did_you_mean
+from trunkline.query.kept import Kept
 from trunkline.query.moments import Moment
 from trunkline.query.names import Named
 from trunkline.storage.catalog import repos
@@ -50,11 +51,13 @@ class Source:
 class Lookup:
     """Finds tables by the names that people use in SQL; un-pinned ones at `main` or at a moment."""
 
-    def __init__(self, core: Core, project: str, at: str | None = None) -> None:
+    def __init__(self, core: Core, kept: Kept, project: str, at: str | None = None) -> None:
         self._core = core
+        self._kept = kept
         self._project = project
         self._moment = Moment.of(core, at, project) if at else None
         self._trees: dict[str, Tree] = {}
+        self._names: dict[str, list[str]] = {}
 
     def find(self, named: Named) -> Source:
         ref, pinned = self._meant(named)
@@ -65,6 +68,13 @@ class Lookup:
         return Source(view, ref.repo, ref.path or "/", commit, note)
 
     def table(self, source: Source) -> Table:
+        commit = source.commit
+        if commit.root_hash is None or commit.finished is None or commit.forgotten is not None:
+            return self._described(source)
+        key = (commit.root_hash, source.path, source.view)
+        return self._kept.tables.get(key, lambda: self._described(source))
+
+    def _described(self, source: Source) -> Table:
         tree = self._tree(source.commit)
         try:
             return describe(self._core, tree, source.path, source.view)
@@ -131,8 +141,10 @@ class Lookup:
 
     def _repo(self, project: str, name: str) -> RepoName | None:
         """The repo of that name; upper and lower case are the same if no other fits better."""
-        with self._core.database.read() as session:
-            names = repos.names(session, project)
+        if project not in self._names:
+            with self._core.database.read() as session:
+                self._names[project] = repos.names(session, project)
+        names = self._names[project]
         if name in names:
             return RepoName(project, name)
         alike = [one for one in names if one.casefold() == name.casefold()]

@@ -13,6 +13,7 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import InvalidQuery, NotAllowed
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 QUOTES = {"duckdb": '"', "spark": "`"}
+_SHORT = 20_000
 _EXPLAIN = re.compile(r"\s*EXPLAIN(\s+(ANALYZE|EXTENDED|FORMATTED|COST))?(?=[\s(])", re.IGNORECASE)
 _NO_ALIAS = re.compile(r"\b(TABLE|DESCRIBE|DESC|SUMMARIZE|UNPIVOT|PIVOT)\s*\Z", re.IGNORECASE)
 
@@ -66,13 +68,15 @@ class Query:
         start = self.edited.original(named.start)
         return wrong(self.typed, start, max(1, named.end - named.start), message, hint)
 
-    def with_views(self, views: Sequence[str]) -> Edited:
-        """The query with each table under the name of its view."""
+    def with_views(self, views: Sequence[tuple[str, str]]) -> Edited:
+        """The query with each table under the schema, if any, and name of its view."""
         edits = []
-        for named, view in zip(self.tables, views, strict=True):
+        for named, (schema, view) in zip(self.tables, views, strict=True):
+            below = f"{quote(schema, self.dialect)}." if schema else ""
             if named.parts == (view,) and named.revision is None:
+                edits.append(Edit(named.start, named.start, below))
                 continue
-            quoted = quote(view, self.dialect)
+            quoted = below + quote(view, self.dialect)
             alias = f" AS {quote(named.alias, self.dialect)}" if named.alias else ""
             edits.append(Edit(named.start, named.end, quoted + alias))
         if self.explain:
@@ -82,6 +86,16 @@ class Query:
 
 def parse(text: str, dialect: str) -> Query:
     """Read a query. Refuses what is not one, and what reads anything but tables."""
+    return _parse_short(text, dialect) if len(text) <= _SHORT else _parse(text, dialect)
+
+
+@lru_cache(maxsize=256)
+def _parse_short(text: str, dialect: str) -> Query:
+    """What a query means is in its text alone; nobody changes the tree."""
+    return _parse(text, dialect)
+
+
+def _parse(text: str, dialect: str) -> Query:
     explained = _EXPLAIN.match(text)
     explain = explained[0] if explained else ""
     # sqlglot cannot read what is explained, unless it is alone. Blanks keep every place as it is.

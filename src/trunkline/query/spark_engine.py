@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.engine import sql
 from trunkline.engine.sqlerrors import short
 from trunkline.errors import Failed, InvalidQuery, TrunklineError, Unavailable
+from trunkline.query.ducks import Version
 from trunkline.query.edits import Edited
 from trunkline.query.result import CHUNK, Answer, Row, unique
 from trunkline.query.tokens import wrong
@@ -17,8 +18,6 @@ from trunkline.tables.describe import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from trunkline.engine.session import Session
 
 # What Spark adds about its own settings.
 _ADVICE = re.compile(r"\.\s+(?=Correct the |Use `|If necessary )")
@@ -28,15 +27,20 @@ _POSITION = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
 class SparkAnswer(Answer):
     def __init__(
         self,
-        session: Session,
+        desk: sql.Desk,
         tables: Mapping[str, Table],
+        versions: Mapping[str, Version],
         edited: Edited,
         params: Mapping[str, Any] | None,
     ) -> None:
         self._edited = edited
-        views = {name: (table.scans, table.schema) for name, table in tables.items()}
+        self._desk = desk
+        views = {
+            name: sql.View(versions[name], table.scans, table.schema)
+            for name, table in tables.items()
+        }
         with self._explained():
-            self._frame = sql.ask(session, edited.text, views, params)
+            self._frame = desk.ask(edited.text, views, params)
             found = sql.columns(self._frame)
         self.names = tuple(name for name, _ in found)
         self.types = tuple(type_ for _, type_ in found)
@@ -51,6 +55,7 @@ class SparkAnswer(Answer):
         return self._table(None).to_reader()
 
     def frame(self) -> Any:
+        self._desk.hand_out()
         return self._frame
 
     def _table(self, limit: int | None) -> pa.Table:

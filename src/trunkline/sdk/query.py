@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from trunkline.sdk.base import LakeBase
 
 if TYPE_CHECKING:
+    from trunkline.query.kept import Kept
     from trunkline.query.result import Result
+
+_making = Lock()
 
 
 class Queries(LakeBase):
     """Tables by name, at any version, read only."""
+
+    _kept: Kept | None = None
 
     def sql(
         self,
@@ -31,6 +37,7 @@ class Queries(LakeBase):
 
         return query(
             self._core,
+            self._asked(),
             text,
             engine=engine,
             project=self.project,
@@ -39,6 +46,20 @@ class Queries(LakeBase):
             session=self._spark_session,
             write=self._write_result,
         )
+
+    def close(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
+        super().close()
+
+    def _asked(self) -> Kept:
+        """What earlier queries have left for the next."""
+        from trunkline.query.kept import Kept
+
+        with _making:
+            if self._kept is None:
+                self._kept = Kept(self._core)
+            return self._kept
 
     def _write_result(self, result: Result, target: str, mode: str) -> Any:
         writer: Any = self

@@ -11,9 +11,9 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trunkline.lake.core import Core
 from trunkline.model.tables import Format, Scan, ScanFile, Schema
@@ -32,6 +32,8 @@ MEMORY = "60%"
 # Up to so many bytes of a table are copied rather than read through Arrow.
 COPIED = 64 << 20
 
+_MAIN = "main"
+
 # Above so many columns an optimizer of DuckDB's takes longer to plan a sort than the sort itself.
 WIDE = 500
 
@@ -45,13 +47,48 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
+Files = dict[str, tuple["Table", ScanFile]]
+
+
+class View(NamedTuple):
+    """A table, and the name it has in DuckDB."""
+
+    schema: str
+    name: str
+    table: Table
+
+
+@dataclass(slots=True)
+class _Reads:
+    """What a view reads: files by path, and sources of Arrow by name."""
+
+    files: Files = field(default_factory=dict)
+    sources: dict[str, ArrowSource] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Duck:
-    """A locked DuckDB with a view for each of its tables."""
+    """A locked DuckDB with a view for each of its tables, by schema and name."""
 
     connection: DuckDBPyConnection
-    sources: Mapping[str, ArrowSource] = field(default_factory=dict)
-    files: Mapping[str, tuple[Table, ScanFile]] = field(default_factory=dict)
+    views: Mapping[tuple[str, str], _Reads]
+
+    @property
+    def files(self) -> Files:
+        return {path: file for view in self.views.values() for path, file in view.files.items()}
+
+    @property
+    def sources(self) -> dict[str, ArrowSource]:
+        return {name: one for view in self.views.values() for name, one in view.sources.items()}
+
+    def only(self, names: Collection[tuple[str, str]]) -> Duck:
+        """The same DuckDB for one query: what fails in it is no other query's error."""
+        views = {}
+        for name in names:
+            reads = self.views[name]
+            fresh = {source: one.again() for source, one in reads.sources.items()}
+            views[name] = _Reads(reads.files, fresh)
+        return Duck(self.connection, views)
 
     def cursor(self) -> DuckDBPyConnection:
         """One more way in: a result that is left half read blocks the way it came."""
@@ -63,6 +100,12 @@ class Duck:
 
 def connect(core: Core, tables: Mapping[str, Table], *, memory: str = MEMORY) -> Duck:
     """A DuckDB in memory with a view for each table, under the name it is given, then locked."""
+    views = [View(_MAIN, name, table) for name, table in tables.items()]
+    return connect_views(core, views, memory=memory)
+
+
+def connect_views(core: Core, views: Sequence[View], *, memory: str = MEMORY) -> Duck:
+    """The same with names in several schemas."""
     import duckdb
 
     folder = tempfile.mkdtemp(prefix="trunkline-sql-")
@@ -75,41 +118,46 @@ def connect(core: Core, tables: Mapping[str, Table], *, memory: str = MEMORY) ->
         raise
     # What is a moment is shown in UTC, wherever the query runs.
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    if any(len(table.schema) > WIDE for table in tables.values()):
+    if any(len(view.table.schema) > WIDE for view in views):
         connection.execute("SET disabled_optimizers = 'compressed_materialization'")
     reader = _Reader(core, connection, folder)
     try:
-        for name, table in tables.items():
-            reader.attach(table, name)
+        for schema in {view.schema for view in views} - {_MAIN}:
+            connection.execute(f"CREATE SCHEMA {quoted(schema)}")
+        for view in views:
+            reader.attach(view)
     except duckdb.Error as error:
-        if (broken := broken_file(core, reader.files, error)) is not None:
+        if (broken := broken_file(core, reader.duck.files, error)) is not None:
             raise broken from None
         raise
     # Only now: DuckDB takes no further names of files once its doors are shut.
-    connection.execute(f"SET allowed_paths = {_list(list(reader.files))}")
+    connection.execute(f"SET allowed_paths = {_list(list(reader.duck.files))}")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-    return Duck(connection, reader.sources, reader.files)
+    return reader.duck
 
 
 class _Reader:
     """Makes views, and remembers the files they read."""
 
     def __init__(self, core: Core, connection: DuckDBPyConnection, folder: str) -> None:
-        self.files: dict[str, tuple[Table, ScanFile]] = {}
-        self.sources: dict[str, ArrowSource] = {}
+        self._views: dict[tuple[str, str], _Reads] = {}
+        self.duck = Duck(connection, self._views)
         self._core = core
         self._connection = connection
         self._folder = folder
-        self._links = 0
+        self._links = self._sources = 0
+        self._reads = _Reads()
 
-    def attach(self, table: Table, name: str) -> None:
+    def attach(self, view: View) -> None:
+        table = view.table
+        self._reads = self._views[view.schema, view.name] = _Reads()
         if table.spec.format is Format.PARQUET:
             parts = [part for scan in table.scans for part in self._parts(table, scan)]
         else:
             parts = [self._arrow(table)] if table.scans else []
         body = "\nUNION ALL\n".join(parts) or _nothing(table.schema)
-        self._connection.execute(f"CREATE VIEW {quoted(name)} AS {body}")
+        self._connection.execute(f"CREATE VIEW {quoted(view.schema)}.{quoted(view.name)} AS {body}")
 
     def _parts(self, table: Table, scan: Scan) -> list[str]:
         """SELECTs over the files of a scan, each in the columns of the table."""
@@ -130,11 +178,13 @@ class _Reader:
         if scan.path_columns or not in_place:
             # DuckDB follows links, and then asks whether it may read what they lead to.
             near = [file for file in files if duck_links.is_near(file)]
-            self.files |= {path: (table, one) for path, one in zip(paths, near, strict=True)}
+            found = zip(paths, near, strict=True)
+            self._reads.files.update({path: (table, one) for path, one in found})
             self._links += 1
             folder = os.path.join(self._folder, f"files{self._links}")
             paths = duck_links.place(self._core, folder, scan.path_columns, files)
-        self.files |= {path: (table, file) for path, file in zip(paths, files, strict=True)}
+        placed = zip(paths, files, strict=True)
+        self._reads.files.update({path: (table, file) for path, file in placed})
         options = "hive_partitioning = false"
         if scan.path_columns:
             types = ", ".join(
@@ -152,8 +202,9 @@ class _Reader:
     def _arrow(self, table: Table) -> str:
         from trunkline.tables.duck_arrow import ArrowSource
 
-        name = f"__tl_source_{len(self.sources) + 1}"
-        source = self.sources[name] = ArrowSource(self._core, table)
+        self._sources += 1
+        name = f"__tl_source_{self._sources}"
+        source = self._reads.sources[name] = ArrowSource(self._core, table)
         self._connection.register(name, source)
         return self._brought_to(table.schema, name, name)
 

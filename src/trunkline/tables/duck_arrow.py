@@ -26,6 +26,10 @@ class ArrowSource:
         self._table = table
         self.error: TrunklineError | None = None
 
+    def again(self) -> ArrowSource:
+        """The same without what went wrong in it."""
+        return ArrowSource(self._core, self._table)
+
     def __arrow_c_schema__(self) -> object:
         return to_arrow(self._table.schema).__arrow_c_schema__()
 

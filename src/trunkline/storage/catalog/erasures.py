@@ -57,6 +57,12 @@ def find(session: Session, entry: Entry) -> Row | None:
     )
 
 
+def latest(session: Session) -> int:
+    """Goes up with every erasure."""
+    row = session.one("SELECT coalesce(max(position), 0) AS latest FROM erasures")
+    return int(row["latest"]) if row else 0
+
+
 def places(session: Session) -> set[Place]:
     """Where bytes were destroyed."""
     rows = session.all("SELECT key, start, size FROM erasures")

@@ -1,0 +1,103 @@
+"""DuckDBs that stay open: opening and locking one takes longer than most queries.
+
+Once locked it takes no further files, so a query with new tables gets a new one that has those of
+the last as well. Each table has a schema named after its version: nothing is found by mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from threading import Lock
+
+from trunkline.errors import TrunklineError
+from trunkline.lake.core import Core
+from trunkline.tables.describe import Table
+from trunkline.tables.duck import WIDE, Duck, View, connect_views
+
+MOST = 4
+MOST_VIEWS = 32
+MOST_FILES = 2_000
+
+Version = tuple[str, str]
+"""The hash of a commit's tree, and the folder in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    duck: Duck
+    views: frozenset[tuple[str, str]]
+    tables: tuple[View, ...]
+    wide: bool
+    erased: int
+
+
+class Ducks:
+    """The last few that were used, each until others push it out and no result reads from it."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._open: list[_Open] = []
+        self._lock = Lock()
+
+    def get(self, views: Iterable[View], erased: int) -> Duck:
+        """One that has these views. `erased` is as of when it may have copied bytes."""
+        views = tuple(views)
+        wanted = frozenset((view.schema, view.name) for view in views)
+        wide = any(len(view.table.schema) > WIDE for view in views)
+        with self._lock:
+            self._open = [one for one in self._open if one.erased == erased]
+            alike = [one for one in reversed(self._open) if one.wide == wide]
+            for held in alike:
+                if wanted <= held.views:
+                    self._open.remove(held)
+                    self._open.append(held)
+                    return held.duck.only(wanted)
+        base = alike[0] if alike else None
+        made = self._made(_together(base.tables, views) if base else views, views, wide, erased)
+        with self._lock:
+            self._open = [one for one in self._open if not one.views <= made.views]
+            self._open = [*self._open, made][-MOST:]
+            if base in self._open and len(made.views) > len(wanted):
+                self._open.remove(base)
+        return made.duck.only(wanted)
+
+    def _made(
+        self, tables: tuple[View, ...], wanted: tuple[View, ...], wide: bool, erased: int
+    ) -> _Open:
+        import duckdb
+
+        try:
+            duck = connect_views(self._core, tables)
+        except (duckdb.Error, TrunklineError, OSError):
+            if tables == wanted:
+                raise
+            # What is wrong may be with a table that this query does not ask for.
+            tables = wanted
+            duck = connect_views(self._core, tables)
+        views = frozenset((view.schema, view.name) for view in tables)
+        return _Open(duck, views, tables, wide, erased)
+
+    def close(self) -> None:
+        with self._lock:
+            self._open = []
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+
+def _together(held: tuple[View, ...], wanted: tuple[View, ...]) -> tuple[View, ...]:
+    """Also those that were there, but for other versions under the same name."""
+    names = {view.name for view in wanted}
+    both = (*(view for view in held if view.name not in names), *wanted)
+    files = sum(len(view.table.entries) for view in both)
+    return wanted if len(both) > MOST_VIEWS or files > MOST_FILES else both
+
+
+def views_of(tables: Mapping[str, Table], versions: Mapping[str, Version]) -> list[View]:
+    return [View(schema(*versions[name]), name, table) for name, table in tables.items()]
+
+
+def schema(tree: str, path: str) -> str:
+    return "tl_" + blake2b(f"{tree}\0{path}".encode(), digest_size=8).hexdigest()
