@@ -57,7 +57,8 @@ def each_row(days: Days) -> list[tuple[Any, ...]]:
 
 
 DOUBLE = "SELECT id, amount * 2 AS amount, day FROM orders"
-MODES: dict[str, tuple[str, Callable[[Days], list[tuple[Any, ...]]], tuple[str, ...], Any, bool]] = {
+Expected = Callable[[Days], list[tuple[Any, ...]]]
+MODES: dict[str, tuple[str, Expected, tuple[str, ...], Any, bool]] = {
     "whole": (BY_DAY, by_day, ("day", "revenue", "orders"), {"glob": "/"}, False),
     "together": (
         BY_DAY, by_day, ("day", "revenue", "orders"), {"partition_by": ["day"]}, False,
