@@ -7,7 +7,7 @@ files: for whoever reads it nothing has changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import zstandard
@@ -16,9 +16,10 @@ from trunkline.engine.runner.task import DatumResult, SetReport
 from trunkline.engine.transform import Source, TableResult, TableTask
 from trunkline.errors import ChecksFailed, Precondition, TransformFailed
 from trunkline.jobs.assembly import Assembly
+from trunkline.jobs.candidate import Candidate, below, folder_of
 from trunkline.jobs.claims import Claim
 from trunkline.jobs.context import Context
-from trunkline.jobs.expectations import facts, failure_text, settle
+from trunkline.jobs.expectations import failure_text
 from trunkline.jobs.ledger import GOOD, Parts, Pointer
 from trunkline.jobs.planning import Decision
 from trunkline.jobs.tableinputs import TableInputs, Values, by_partition, normal
@@ -26,19 +27,17 @@ from trunkline.jobs.tableoutcome import Said, TableOutcome, counted
 from trunkline.lake.core import Core
 from trunkline.lake.differences import differences
 from trunkline.lake.manifests import Tree
-from trunkline.model.entries import Entry, line_path
+from trunkline.model.entries import Entry
 from trunkline.model.expectations import CheckKind, CheckResult
 from trunkline.model.pipelines import Mode, OnChange
 from trunkline.model.tables import QUARANTINE, TABLE_FILE, Schema, TableSpec, Written
 from trunkline.pipelines import sqltext
 from trunkline.pipelines.datums import datum_id, described
 from trunkline.pipelines.requirements import unmet
-from trunkline.storage.catalog import commits
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.tables.describe import describe_lines, recorded_spec
 from trunkline.tables.fingerprint import entries_of, same_rows
-from trunkline.tables.layout import is_data
 
 Runs = Callable[[Sequence[TableTask]], tuple[list[dict[str, TableResult]], tuple[int, ...]]]
 """Calls a transform once for each task; what each gave, and Spark's numbers of the jobs."""
@@ -88,6 +87,7 @@ class TableWork:
         self._earlier = earlier
         self._inputs = TableInputs(core, context)
         self._base = core.tree(context.base.commit)
+        self._candidate = Candidate(core, context, assembly)
 
     def run(
         self,
@@ -221,7 +221,7 @@ class TableWork:
         spec = recorded_spec(self._core, self._base, folder_of(table))
         if spec is None:
             return None
-        lines = list(self._base.scan(_below(folder_of(table))))
+        lines = list(self._base.scan(below(table).encode()))
         return self._source(table, lines, spec)
 
     def _kept(self, call: _Call) -> dict[str, Source]:
@@ -231,23 +231,11 @@ class TableWork:
         found = {}
         for table in dict.fromkeys(one.table for one in self._context.spec.expectations):
             spec = recorded_spec(self._core, self._base, folder_of(table))
-            lines = list(self.candidate(table))
-            lines += [entry.encode() for entry in call.keeps if _is_in(entry.path, table)]
+            lines = list(self._candidate.lines(table))
+            lines += [entry.encode() for entry in call.keeps if entry.path.startswith(below(table))]
             if spec is not None and lines:
                 found[table] = self._source(table, lines, spec)
         return found
-
-    def candidate(self, table: str) -> Iterator[bytes]:
-        """The lines of an output table as it will be, without what this attempt writes."""
-        changes = self._assembly.changes
-        below = _below(folder_of(table))
-        for line in self._base.scan(below):
-            path = line_path(line)
-            if path not in changes.puts and not changes.removes(path):
-                yield line
-        for path, line in changes.puts.items():
-            if path.startswith(below):
-                yield line
 
     def _source(self, table: str, lines: Sequence[bytes], spec: TableSpec) -> Source:
         folder = folder_of(table)
@@ -256,12 +244,6 @@ class TableWork:
         return Source(described.scans, described.schema)
 
     # -- after ------------------------------------------------------------------------------
-
-    def candidate_data(self, table: str) -> Iterator[bytes]:
-        folder = _below(folder_of(table))
-        for line in self.candidate(table):
-            if is_data(line_path(line)[len(folder) :].decode()):
-                yield line
 
     def _outputs(
         self,
@@ -315,81 +297,35 @@ class TableWork:
                     hint="With mode: together each row belongs to one datum, told by partition_by. "
                     "Use mode: whole if it does not.",
                 )
+        shared: dict[Values, list[Entry]] = {}
+        entries = self._entries(table, result.report.files, result.schema, "")
+        for file, entry in zip(result.report.files, entries, strict=True):
+            shared.setdefault(tuple(normal(value) for value in file.folder), []).append(entry)
         for values, one in owners.items():
             assert one.datum is not None
-            files = mine.get(values, [])
-            suffix = self._suffix(one.datum.key, False)
-            entries = self._entries(table, files, result.schema, suffix)
-            outputs.setdefault(one.datum.key, []).extend(entries)
+            outputs.setdefault(one.datum.key, []).extend(shared.get(values, []))
 
     def _entries(
         self, table: str, files: Sequence[Written], schema: Schema, suffix: str
     ) -> list[Entry]:
+        """The entries of files, in their order. All at once: what is synced is synced together."""
         columns = self._context.spec.transform.partition_by
-        by_rule: dict[str, list[Written]] = {}
-        for file in files:
-            by_rule.setdefault(file.rule, []).append(file)
-        found = []
-        for rule, held in by_rule.items():
+        found: dict[str, Entry] = {}
+        for rule in dict.fromkeys(file.rule for file in files):
+            held = [file for file in files if file.rule == rule]
             folder = f"/{QUARANTINE}/{rule}" if rule else folder_of(table)
-            found += entries_of(self._core, held, folder, columns, schema, suffix)
-        return found
+            entries = entries_of(self._core, held, folder, columns, schema, suffix)
+            found.update(zip((file.uri for file in held), entries, strict=True))
+        return [found[file.uri] for file in files]
 
     def _passed(
         self, outcome: TableOutcome, outputs: Mapping[bytes, Sequence[Entry]]
     ) -> TableOutcome:
-        outcome.checks = self._check(outcome, outputs)
+        written = (entry for entries in outputs.values() for entry in entries)
+        outcome.checks = self._candidate.checked(outcome, written)
         if why := failure_text(outcome.checks):
             raise Broken(why, outcome.checks)
         return outcome
-
-    def _check(
-        self, outcome: TableOutcome, outputs: Mapping[bytes, Sequence[Entry]]
-    ) -> tuple[CheckResult, ...]:
-        """What became of the rules, over what readers would see."""
-        expected = self._context.spec.expectations
-        if not expected:
-            return ()
-        new = [entry for entries in outputs.values() for entry in entries]
-        tables, history = {}, {}
-        for table in outcome.tables or dict.fromkeys(one.table for one in expected):
-            found = outcome.tables.get(table, [])
-            folder = _below(folder_of(table)).decode()
-            data = [
-                *(Entry.decode(line) for line in self.candidate_data(table)),
-                *(
-                    one
-                    for one in new
-                    if _is_in(one.path, table) and is_data(one.path[len(folder) :])
-                ),
-            ]
-            rows = sum(entry.rows or 0 for entry in data)
-            rules = found[0].rules if found else ()
-            tables[table] = facts(rules, found, rows, [entry.stats for entry in data])
-            history[table] = self._history(table)
-        with self._core.database.read() as session:
-            now = session.now()
-        return settle(expected, tables, history, now)
-
-    def _history(self, table: str) -> list[int]:
-        """The rows of the versions before, newest first, as many as a rule looks at."""
-        rules = [
-            one for one in self._context.spec.expectations if one.kind is CheckKind.ROW_COUNT_CHANGE
-        ]
-        counts: list[int] = []
-        commit = self._context.base.commit
-        folder = _below(folder_of(table))
-        while commit is not None and len(counts) < max((one.over for one in rules), default=0):
-            if commit.forgotten is None:
-                lines = self._core.tree(commit).scan(folder)
-                held = [Entry.decode(line) for line in lines]
-                counts.append(
-                    sum(one.rows or 0 for one in held if is_data(one.path[len(folder) :]))
-                )
-            with self._core.database.read() as session:
-                found = commits.find(session, self._claim.repo, commit.parent or "")
-            commit = found
-        return counts
 
     def _report(
         self,
@@ -467,18 +403,6 @@ def _columns(results: Mapping[str, TableResult]) -> dict[str, dict[str, list[tup
         for table, result in results.items()
         if result.lineage
     }
-
-
-def folder_of(table: str) -> str:
-    return f"/{table}"
-
-
-def _below(folder: str) -> bytes:
-    return folder.rstrip("/").encode() + b"/"
-
-
-def _is_in(path: str, table: str) -> bool:
-    return path.startswith(_below(folder_of(table)).decode())
 
 
 def _by_folder(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
