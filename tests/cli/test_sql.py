@@ -166,6 +166,12 @@ def test_charts(cli: Cli):
     assert len(cli.ok("sql", "SELECT sin(range) FROM range(500)", "--plot").splitlines()) == 16
     days = "SELECT DATE '2026-01-01' + range::INT AS day, range AS n FROM range(9)"
     assert "2026-01-09" in cli.ok("sql", days, "--plot", "line")
+    bars = cli.ok("sql", days, "--plot").splitlines()
+    assert len(bars) == 9
+    assert bars[8].startswith("2026-01-09 █")
+    (one,) = cli.ok("sql", f"{days} LIMIT 1 OFFSET 3", "--plot").splitlines()
+    assert one.startswith("2026-01-04 █")
+    assert "│" in cli.ok("sql", days.replace("range(9)", "range(13)"), "--plot")
     assert cli("sql", "SELECT name FROM orders", "--plot").code == 6
     assert cli("sql", "SELECT id FROM orders WHERE false", "--plot").code == 6
 

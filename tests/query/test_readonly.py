@@ -116,8 +116,10 @@ def test_spark_itself_reads_no_paths(text: str):
 
 def test_spark_queries_do_not_see_each_other(lake: Lake):
     shared_session()
-    assert lake.sql("SELECT count(*) FROM orders", engine="spark").rows() == [(4,)]
+    lake.sql("SELECT 1 FROM orders, Mixed.name, orders AT 'v1' o", engine="spark")
     desk = lake._asked().desk(shared_session)
-    with pytest.raises(engine_sql.errors()):
-        desk.ask("SELECT * FROM orders", {}, None)
+    for name in ("orders", "`Mixed.name`", "`orders@v1`"):
+        with pytest.raises(engine_sql.errors()):
+            desk.ask(f"SELECT * FROM {name}", {}, None)
+    assert desk.ask("SHOW VIEWS", {}, None).count() == 0
     assert lake.sql("SELECT count(*) FROM orders", engine="spark").rows() == [(4,)]

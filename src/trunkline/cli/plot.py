@@ -14,6 +14,7 @@ from trunkline.errors import Precondition, Usage
 KINDS = ("auto", "bar", "line", "scatter", "hist")
 HEIGHT = 15
 MOST_BARS = 60
+FEW = 12
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
@@ -53,7 +54,16 @@ def draw(kind: str, names: Sequence[str], rows: Sequence[Sequence[Any]], width: 
 def _chosen(rows: Sequence[Sequence[Any]], numeric: Sequence[int]) -> str:
     if len(rows[0]) == 1:
         return "hist"
+    if len(rows) <= FEW and _is_labelled(rows, numeric):
+        return "bar"
     return "line" if len(numeric) > 1 and 0 in numeric else "bar"
+
+
+def _is_labelled(rows: Sequence[Sequence[Any]], numeric: Sequence[int]) -> bool:
+    """A text or a time, then a number: few of them say more as bars than as a line."""
+    if len(rows[0]) != 2 or 1 not in numeric or _is_time(rows, 1):
+        return False
+    return 0 not in numeric or _is_time(rows, 0)
 
 
 def _is_numeric(rows: Sequence[Sequence[Any]], index: int) -> bool:

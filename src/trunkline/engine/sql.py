@@ -79,7 +79,8 @@ class Desk:
 
     def _show(self, views: Mapping[str, View]) -> None:
         for name in self._shown.keys() - views.keys():
-            self._spark.catalog.dropTempView(_quoted(name))
+            # To drop, unlike to create, takes the name as it is.
+            self._spark.catalog.dropTempView(name)
             del self._shown[name]
         for name, view in views.items():
             if self._shown.get(name) == view.version:

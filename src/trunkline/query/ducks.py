@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from threading import Lock
+
+from blake3 import blake3
 
 from trunkline.errors import TrunklineError
 from trunkline.lake.core import Core
@@ -100,4 +101,4 @@ def views_of(tables: Mapping[str, Table], versions: Mapping[str, Version]) -> li
 
 
 def schema(tree: str, path: str) -> str:
-    return "tl_" + blake2b(f"{tree}\0{path}".encode(), digest_size=8).hexdigest()
+    return "tl_" + blake3(f"{tree}\0{path}".encode()).hexdigest(length=8)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Precondition
@@ -117,6 +116,8 @@ class Result(Frames):
         return "\n".join([*text, *(["…"] if more else [])])
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         (head, *body), more = self._shown()
         cells = "".join(f"<th>{escape(name)}</th>" for name in head)
         rows = "".join(

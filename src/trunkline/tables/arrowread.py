@@ -195,11 +195,11 @@ def _without_columns(rows: int) -> pa.RecordBatch:
 
 
 def _cast(values: Any, type_: pa.DataType, column: Column) -> Any:
+    if values.type == type_:
+        return values
     import pyarrow as pa
     from pyarrow import compute
 
-    if values.type == type_:
-        return values
     if pa.types.is_timestamp(values.type) and values.type.tz is None and type_ == _moment():
         # ORC and old Parquet files have moments without a zone: they are in UTC.
         values = values.cast(pa.timestamp(values.type.unit, "UTC"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +16,9 @@ from trunkline.tables.opening import unreadable
 if TYPE_CHECKING:
     from trunkline.tables.describe import Table
 
-_ABOUT_FILES = ("IO", "Invalid Input", "Serialization")
+# Where a file is gone DuckDB looks for a folder, which it may not if it is locked.
+_BELOW = "/**/*.parquet"
+_ABOUT_FILES = ("IO", "Invalid Input", "Serialization", "Permission")
 
 
 class Said(NamedTuple):
@@ -49,10 +52,12 @@ def broken_file(
     kind, message, _ = said(error)
     if kind not in _ABOUT_FILES:
         return None
-    for path in re.findall(r"[\"']([^\"']+)[\"']", message):
+    for named in re.findall(r"[\"']([^\"']+)[\"']", message):
+        path = named.removesuffix(_BELOW)
         if path in files:
             table, file = files[path]
             entry = next(one for one in table.entries if one.path == file.path)
-            plain = ValueError(message.replace(path, file.path))
+            gone = not os.path.exists(path)
+            plain = ValueError("it is gone" if gone else message.replace(named, file.path))
             return unreadable(core, entry, table.name, "Parquet", plain)
     return None
