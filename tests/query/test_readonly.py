@@ -12,7 +12,7 @@ from trunkline.engine import sql as engine_sql
 from trunkline.errors import InvalidQuery, NotAllowed, NotFound
 from trunkline.query.names import parse
 from trunkline.tables.describe import describe
-from trunkline.tables.duck import connect
+from trunkline.tables.reading.duck import connect
 
 REFUSED = [line for case in load("refused_sql.case") for line in case]
 

@@ -22,7 +22,7 @@ from trunkline.errors import (
     Usage,
 )
 from trunkline.query import ducks
-from trunkline.tables.duck import connect_views
+from trunkline.tables.reading.duck import connect_views
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from tests.reliability.graph import entries
 from tests.reliability.harness import assert_no_orphans, assert_sound
 from trunkline.model.jobs import JobState
 from trunkline.model.tables import QUARANTINE, TABLE_FILE
-from trunkline.tables.fingerprint import Total
-from trunkline.tables.fingerprint import total as total_of
+from trunkline.tables.writing.fingerprint import Total
+from trunkline.tables.writing.fingerprint import total as total_of
 
 PIPELINES = ("daily", "clean", "total")
 DAYS = tuple(f"2026-01-{n:02}" for n in range(1, 4))

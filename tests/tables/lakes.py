@@ -11,8 +11,8 @@ from trunkline import Lake
 from trunkline.lake.core import resolve
 from trunkline.model.entries import Entry
 from trunkline.model.tables import TableSpec
-from trunkline.tables.rewriting import rows_of
-from trunkline.tables.writing import data_lines
+from trunkline.tables.changing.rewriting import rows_of
+from trunkline.tables.writing.writing import data_lines
 
 
 def spec(lake: Lake, ref: str) -> TableSpec:

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 
 from trunkline import Lake
-from trunkline.tables.arrowread import record_batches
 from trunkline.tables.describe import Table, describe
+from trunkline.tables.reading.arrowread import record_batches
 
 MAIN = "orders@main"
 

@@ -9,9 +9,9 @@ import pytest
 from tests.sdk.conftest import damage, data_objects
 from tests.tables.reading import described, parquet, put, rows, table_of
 from trunkline.errors import NotFound, Precondition, TrunklineError, Usage
-from trunkline.tables.arrowread import first_rows, record_batches
-from trunkline.tables.conditions import may_match
-from trunkline.tables.pruning import pruner
+from trunkline.tables.changing.pruning import pruner
+from trunkline.tables.reading.arrowread import first_rows, record_batches
+from trunkline.tables.reading.conditions import may_match
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 
 from tests.tables.lakes import entries, rows
 from trunkline.errors import Precondition
-from trunkline.tables import compacting
+from trunkline.tables.changing import compacting
 
 
 @pytest.fixture

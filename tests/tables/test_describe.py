@@ -9,9 +9,9 @@ import pytest
 from tests.tables.reading import MAIN, columns, described, orc_bytes, parquet, put, rows, table_of
 from trunkline.errors import NotFound, Precondition, Usage
 from trunkline.model.tables import Column, Format, Schema, TableSpec
-from trunkline.tables import discover
 from trunkline.tables.describe import describe_lines, tables_in
-from trunkline.tables.facts import Fact, FactCache, Shape
+from trunkline.tables.discovery import discover
+from trunkline.tables.discovery.facts import Fact, FactCache, Shape
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.tables.reading import put
 from trunkline.errors import Precondition, Usage
-from trunkline.tables.setting import parse_schema
+from trunkline.tables.writing.setting import parse_schema
 
 
 @pytest.fixture

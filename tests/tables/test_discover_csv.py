@@ -9,7 +9,7 @@ import zstandard
 
 from tests.tables.reading import columns, described, put, rows, table_of
 from trunkline.errors import Precondition
-from trunkline.tables.textclasses import is_word
+from trunkline.tables.discovery.textclasses import is_word
 
 
 def options(table, *names):

@@ -16,9 +16,9 @@ from trunkline import Lake
 from trunkline.errors import Precondition, TrunklineError
 from trunkline.lake.core import resolve_commit
 from trunkline.model.refs import parse_ref
-from trunkline.tables import duck
 from trunkline.tables.describe import Table, describe
-from trunkline.tables.duck import Duck, connect
+from trunkline.tables.reading import duck
+from trunkline.tables.reading.duck import Duck, connect
 
 LARGE = 2_000_000
 

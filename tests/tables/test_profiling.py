@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tests.tables.test_rowdiff import schema
 from trunkline import Lake
 from trunkline.errors import Usage
-from trunkline.tables.profilecache import MOST_FILES, ProfileCache
-from trunkline.tables.profiling import EXACT_ROWS, ColumnProfile, measure
+from trunkline.tables.profiles.profilecache import MOST_FILES, ProfileCache
+from trunkline.tables.profiles.profiling import EXACT_ROWS, ColumnProfile, measure
 from trunkline.tables.types import to_arrow
 
 

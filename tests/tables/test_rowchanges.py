@@ -182,7 +182,7 @@ def test_csv_is_refused(lake):
 
 
 def test_a_merge_is_done_again_on_rows_that_came_meanwhile(filled, monkeypatch):
-    from trunkline.tables import merging
+    from trunkline.tables.changing import merging
 
     real = merging._Merge.into
     calls = []

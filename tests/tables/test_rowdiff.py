@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from trunkline.errors import Usage
 from trunkline.model.tables import Column, Schema
-from trunkline.tables.rowdiff import RowDiff, Side, compare
+from trunkline.tables.comparing.rowdiff import RowDiff, Side, compare
 from trunkline.tables.types import to_arrow
 
 Row = tuple[Any, ...]

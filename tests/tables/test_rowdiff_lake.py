@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trunkline import Lake
 from trunkline.errors import NotFound, Precondition, Usage
-from trunkline.tables.rowdiff import RowDiff, diff_tables
+from trunkline.tables.comparing.rowdiff import RowDiff, diff_tables
 
 
 def counts(found: RowDiff) -> tuple[int, int, int]:

@@ -16,8 +16,8 @@ from trunkline.errors import BranchMoved, Conflict, Precondition, SchemaClash, U
 from trunkline.lake.transaction import Transaction
 from trunkline.model.refs import Ref
 from trunkline.model.tables import WriteMode
-from trunkline.tables import arrowwrite
-from trunkline.tables.storing import write_rows
+from trunkline.tables.writing import arrowwrite
+from trunkline.tables.writing.storing import write_rows
 
 ONE = [{"id": 1, "n": 2.5}]
 

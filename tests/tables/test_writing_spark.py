@@ -4,7 +4,7 @@ import pytest
 
 from tests.tables.lakes import entries, rows, spec
 from trunkline.errors import SchemaClash
-from trunkline.tables.fingerprint import same_rows, total
+from trunkline.tables.writing.fingerprint import same_rows, total
 
 
 @pytest.fixture

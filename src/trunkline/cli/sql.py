@@ -11,6 +11,7 @@ import typer
 from trunkline.cli import complete, session, views
 from trunkline.cli.arguments import App
 from trunkline.cli.command import Command
+from trunkline.cli.interrupts import sure_to_end
 from trunkline.errors import Failed, Usage
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def sql(
         raise Usage("--limit is not a number of rows.")
     chosen = sqlviews.format_for(format_, output, run.settings.flag("json"))
     query = _query(text, file)
-    with run.open() as lake:
+    # DuckDB misses an interrupt now and then.
+    with run.open() as lake, sure_to_end():
         result = lake.sql(query, engine=engine, at=at)
         _tell_versions(result, quiet=run.settings.flag("quiet") or run.settings.flag("json"))
         if into is not None:

@@ -83,7 +83,7 @@ def head(
     ] = None,
 ) -> None:
     """Show the first rows of a table."""
-    from trunkline.tables.cells import plain, shown
+    from trunkline.tables.reading.cells import plain, shown
 
     if rows < 0:
         raise Usage("There are no fewer rows than none.", hint="Use -n with 0 or more.")

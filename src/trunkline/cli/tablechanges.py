@@ -12,7 +12,7 @@ from trunkline.cli.text import count
 from trunkline.errors import Usage
 
 if TYPE_CHECKING:
-    from trunkline.tables.rewriting import RowChange
+    from trunkline.tables.changing.rewriting import RowChange
 
 app = App()
 
@@ -61,7 +61,7 @@ def write(
     ] = None,
 ) -> None:
     """Write rows of files into a table, as Parquet, in one commit."""
-    from trunkline.tables.localfiles import rows_of_files
+    from trunkline.tables.writing.localfiles import rows_of_files
 
     run = session.of(ctx)
     with run.open() as lake, rows_of_files(files) as rows:
@@ -99,7 +99,7 @@ def merge(
     message: Message = "",
 ) -> None:
     """Replace rows that have the same key as rows of the files, and add the others."""
-    from trunkline.tables.localfiles import rows_of_files
+    from trunkline.tables.writing.localfiles import rows_of_files
 
     run = session.of(ctx)
     with run.open() as lake, rows_of_files(files) as rows:

@@ -16,7 +16,7 @@ from trunkline.cli.tablediffviews import diff_lines, profile_lines
 from trunkline.errors import Usage
 
 if TYPE_CHECKING:
-    from trunkline.tables.changes import Changes
+    from trunkline.tables.comparing.changes import Changes
 
 app = App()
 
@@ -166,7 +166,7 @@ def _number(text: str) -> float:
 
 
 def _rows(found: Changes) -> Iterator[dict[str, Any]]:
-    from trunkline.tables.cells import plain
+    from trunkline.tables.reading.cells import plain
 
     for batch in found.arrow().to_batches(10_000):
         for row in batch.to_pylist():
@@ -174,7 +174,7 @@ def _rows(found: Changes) -> Iterator[dict[str, Any]]:
 
 
 def _cell(name: str) -> Any:
-    from trunkline.tables.cells import shown
+    from trunkline.tables.reading.cells import shown
 
     return lambda row: (
         row[name][:12] if name.endswith("_commit") and row[name] else shown(row[name])

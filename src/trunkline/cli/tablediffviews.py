@@ -9,8 +9,8 @@ from trunkline.cli.output import Style
 from trunkline.cli.text import aligned, count, printable
 
 if TYPE_CHECKING:
-    from trunkline.tables.profiling import ColumnProfile, Profile
-    from trunkline.tables.rowdiff import ChangedRow, RowDiff
+    from trunkline.tables.comparing.rowdiff import ChangedRow, RowDiff
+    from trunkline.tables.profiles.profiling import ColumnProfile, Profile
 
 MARKS = {"added": "+", "removed": "-", "changed": "~"}
 MOST_COLUMNS = 12
@@ -63,7 +63,7 @@ def _columns(found: RowDiff, every: bool) -> list[str]:
 
 
 def _cells(row: ChangedRow, names: Sequence[str]) -> Iterator[str]:
-    from trunkline.tables.rowdiff import cell_text
+    from trunkline.tables.comparing.rowdiff import cell_text
 
     for name in names:
         yield printable(cell_text(row, name))
@@ -104,7 +104,7 @@ def _profile_row(one: ColumnProfile) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    from trunkline.tables.cells import shown
+    from trunkline.tables.reading.cells import shown
 
     return "" if value is None else printable(shown(value, _LONGEST))
 

@@ -37,7 +37,7 @@ from trunkline.pipelines.requirements import unmet
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.tables.describe import describe_lines, recorded_spec
-from trunkline.tables.fingerprint import entries_of, same_rows
+from trunkline.tables.writing.fingerprint import entries_of, same_rows
 
 Runs = Callable[[Sequence[TableTask]], tuple[list[dict[str, TableResult]], tuple[int, ...]]]
 """Calls a transform once for each task; what each gave, and Spark's numbers of the jobs."""

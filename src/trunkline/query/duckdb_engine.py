@@ -13,8 +13,8 @@ from trunkline.query.edits import Edited
 from trunkline.query.kept import Kept
 from trunkline.query.result import CHUNK, Answer, Row, unique
 from trunkline.query.tokens import wrong
-from trunkline.tables.duck import Duck, View
-from trunkline.tables.duck_errors import broken_file, said
+from trunkline.tables.reading.duck import Duck, View
+from trunkline.tables.reading.duck_errors import broken_file, said
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ from blake3 import blake3
 from trunkline.errors import TrunklineError
 from trunkline.lake.core import Core
 from trunkline.tables.describe import Table
-from trunkline.tables.duck import WIDE, Duck, View, connect_views
+from trunkline.tables.reading.duck import WIDE, Duck, View, connect_views
 
 MOST = 4
 MOST_VIEWS = 32

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Precondition
 from trunkline.query.lookup import Source
-from trunkline.tables.frames import Frames
+from trunkline.tables.reading.frames import Frames
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,15 +10,15 @@ from trunkline.lake.core import Core
 from trunkline.model.display import fields
 from trunkline.model.display import table as html_table
 from trunkline.model.tables import Schema
-from trunkline.tables.frames import Frames
+from trunkline.tables.reading.frames import Frames
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyRelation
 
     from trunkline.engine.session import Session
-    from trunkline.tables.conditions import Condition
     from trunkline.tables.describe import Table
+    from trunkline.tables.reading.conditions import Condition
 
 NO_COLUMNS = Schema()
 # What Spark's own methods ask another DataFrame for, as join and union do.
@@ -108,7 +108,7 @@ class LakeTable(Frames):
         self, columns: Sequence[str] | None = None, where: Sequence[Condition] | None = None
     ) -> pa.RecordBatchReader:
         """The rows as a stream of Arrow batches, for tables larger than memory."""
-        from trunkline.tables.arrowread import record_batches
+        from trunkline.tables.reading.arrowread import record_batches
 
         return record_batches(self._core, self._table, columns, where)
 
@@ -120,13 +120,13 @@ class LakeTable(Frames):
 
     def peek(self, count: int = 10, columns: Sequence[str] | None = None) -> pa.Table:
         """The first rows in path order, reading no more than they need."""
-        from trunkline.tables.arrowread import first_rows
+        from trunkline.tables.reading.arrowread import first_rows
 
         return first_rows(self._core, self._table, count, columns)
 
     def duckdb(self) -> DuckDBPyRelation:
         """The table as a relation of DuckDB, in a connection of its own."""
-        from trunkline.tables.duck import connect
+        from trunkline.tables.reading.duck import connect
 
         return connect(self._core, {"rows": self._table}).connection.sql("FROM rows")
 

@@ -15,10 +15,10 @@ from trunkline.sdk.base import LakeBase
 
 if TYPE_CHECKING:
     from trunkline.model.commits import Commit
-    from trunkline.tables.changes import Changes
+    from trunkline.tables.comparing.changes import Changes
+    from trunkline.tables.comparing.rowdiff import RowDiff
     from trunkline.tables.describe import Table
-    from trunkline.tables.profiling import Profile
-    from trunkline.tables.rowdiff import RowDiff
+    from trunkline.tables.profiles.profiling import Profile
 
 Names = str | Sequence[str] | None
 
@@ -43,7 +43,7 @@ class TableDiffs(LakeBase):
         equal. Columns that one side lacks are compared only if `one_sided`. Files that both
         sides share are not read.
         """
-        from trunkline.tables.rowdiff import diff_tables
+        from trunkline.tables.comparing.rowdiff import diff_tables
 
         refs = self._old_and_new(old, new)
         with self._versions(refs) as found:
@@ -67,7 +67,7 @@ class TableDiffs(LakeBase):
         Applied to the old rows they give the new ones. With `per_commit` every commit between
         the two is looked at, and `_commit` says which one changed the row.
         """
-        from trunkline.tables.changes import Version, changes_between
+        from trunkline.tables.comparing.changes import Version, changes_between
 
         refs = self._old_and_new(old, new)
         if per_commit:
@@ -81,7 +81,7 @@ class TableDiffs(LakeBase):
 
         Kept on this computer, so that a second look at the same rows costs nothing.
         """
-        from trunkline.tables.profiling import profile_table
+        from trunkline.tables.profiles.profiling import profile_table
 
         with self._versions([self._ref(ref)]) as [(table, _)]:
             return profile_table(self._core, table, _names(columns))
@@ -102,7 +102,7 @@ class TableDiffs(LakeBase):
         return replace(ref, ref=DEFAULT_BRANCH)
 
     def _commits_between(self, old: Ref, new: Ref) -> list[Ref]:
-        from trunkline.tables.changes import steps_between
+        from trunkline.tables.comparing.changes import steps_between
 
         if (old.repo, old.path or "/") != (new.repo, new.path or "/"):
             raise Usage(

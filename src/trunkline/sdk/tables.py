@@ -14,7 +14,7 @@ from trunkline.sdk.laketable import LakeTable, TableInfo
 
 if TYPE_CHECKING:
     from trunkline.tables.describe import Table
-    from trunkline.tables.setting import SchemaLike
+    from trunkline.tables.writing.setting import SchemaLike
 
 
 class Tables(LakeBase):
@@ -63,7 +63,7 @@ class Tables(LakeBase):
         """
         from trunkline.lake.transaction import Transaction
         from trunkline.sdk.writer import CommitWriter
-        from trunkline.tables.setting import new_spec
+        from trunkline.tables.writing.setting import new_spec
 
         target = self._ref(ref)
         path = target.path or "/"

@@ -13,8 +13,8 @@ from trunkline.sdk.base import LakeBase
 
 if TYPE_CHECKING:
     from trunkline.engine.session import Session
-    from trunkline.tables.compacting import Compaction
-    from trunkline.tables.rewriting import RowChange
+    from trunkline.tables.changing.compacting import Compaction
+    from trunkline.tables.changing.rewriting import RowChange
 
 
 class TableWriting(LakeBase):
@@ -38,7 +38,7 @@ class TableWriting(LakeBase):
         False; what does not fit raises `SchemaClash`.
         """
         from trunkline.lake.transaction import Transaction
-        from trunkline.tables.storing import write_rows
+        from trunkline.tables.writing.storing import write_rows
 
         target = self._ref(ref)
         how = _mode(mode)
@@ -78,7 +78,7 @@ class TableWriting(LakeBase):
         columns that change, by default all that the source has. A null in a key matches nothing.
         Only files that hold a key are written anew.
         """
-        from trunkline.tables.merging import MergeRule, merge_table
+        from trunkline.tables.changing.merging import MergeRule, merge_table
 
         rule = MergeRule(
             tuple(_names(on) or ()),
@@ -92,7 +92,7 @@ class TableWriting(LakeBase):
 
     def delete_from(self, ref: str, where: str, *, message: str = "") -> RowChange:
         """Delete the rows that meet a condition in SQL. Only files that hold any are rewritten."""
-        from trunkline.tables.rowchanges import delete_from
+        from trunkline.tables.changing.rowchanges import delete_from
 
         return delete_from(self._core, self._ref(ref), where, author=self.author, message=message)
 
@@ -100,7 +100,7 @@ class TableWriting(LakeBase):
         self, ref: str, set: Mapping[str, str], where: str | None = None, *, message: str = ""
     ) -> RowChange:
         """Give columns new values, SQL on the old ones, in rows that meet a condition."""
-        from trunkline.tables.rowchanges import update_table
+        from trunkline.tables.changing.rowchanges import update_table
 
         return update_table(
             self._core, self._ref(ref), set, where, author=self.author, message=message
@@ -118,7 +118,7 @@ class TableWriting(LakeBase):
 
         If a file of it is rewritten meanwhile the compaction is dropped, and says so.
         """
-        from trunkline.tables.compacting import compact
+        from trunkline.tables.changing.compacting import compact
 
         return compact(
             self._core,

@@ -11,8 +11,8 @@ from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.model.entries import Entry
 from trunkline.model.tables import TABLE_FILE, Format, Scan, Schema, TableSpec
-from trunkline.tables.discover import facts_of, one_format
-from trunkline.tables.facts import Fact
+from trunkline.tables.discovery.discover import facts_of, one_format
+from trunkline.tables.discovery.facts import Fact
 from trunkline.tables.layout import is_data, table_folders
 from trunkline.tables.pathcolumns import PathColumns
 from trunkline.tables.scans import make_scans
@@ -151,7 +151,7 @@ def _facts(core: Core, entries: Sequence[Entry], spec: TableSpec, name: str) -> 
     for index, fact in zip(asked, facts, strict=True):
         found[index] = fact
     if spec.format is Format.CSV:
-        from trunkline.tables.csvfacts import aligned
+        from trunkline.tables.discovery.csvfacts import aligned
 
         return aligned(found)
     return found

@@ -1,0 +1,1 @@
+"""What differs between two versions of a table, row by row."""
