@@ -18,7 +18,7 @@ demo: $(STAMP) java ## show the lake at work, in a temporary folder
 	@$(BIN)/trunkline demo
 
 test: $(STAMP) java ## run the tests, the quick ones first
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: $(STAMP) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .

@@ -26,6 +26,7 @@ from trunkline.errors import DiskFull, Unavailable
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 10.0
 KEPT_LOGS = 10
+_LOG_AGE = 7 * 86400.0
 _FOLDER = "trunkline-spark-"
 _ANSWER, _PROPERTIES, _LOCK = "gateway", "spark.properties", "in-use"
 
@@ -214,7 +215,9 @@ def _open_log(logs: Path, folder: Path) -> tuple[Path, IO[bytes]]:
     try:
         logs.mkdir(parents=True, exist_ok=True)
         for old in sorted(logs.glob("spark-*.log"))[:-KEPT_LOGS]:
-            old.unlink(missing_ok=True)
+            # Its Spark may still run, and say that its log is there.
+            if time.time() - old.stat().st_mtime > _LOG_AGE:
+                old.unlink(missing_ok=True)
         unique = folder.name.rpartition("-")[2]
         log = logs / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{unique}.log"
         return log, open(log, "ab")
