@@ -1,5 +1,6 @@
 """What every test shares: an order, and no settings of the person who runs it."""
 
+import compileall
 import os
 import signal
 from pathlib import Path
@@ -12,6 +13,17 @@ from trunkline.engine.session import Session
 
 # Without a store, a database or a process: these answer in seconds, so they go first.
 PURE = ("model", "pipelines", "test_settings.py")
+# These take minutes, so they go next: what is left then is small enough to share out evenly.
+LONG = (
+    "docs/test_console_blocks.py",
+    "reliability/test_table_jobs.py",
+    "reliability/test_workers.py",
+    "reliability/test_job_crashes.py",
+    "reliability/test_job_model.py",
+    "reliability/test_cluster_jobs.py",
+    "reliability/test_model.py",
+    "jobs/test_table_pipelines.py",
+)
 
 
 # How long something takes is no property of it.
@@ -23,11 +35,24 @@ def pytest_configure(config: pytest.Config) -> None:
     # Started in the background of a script we ignore Ctrl-C, and so would all that we start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # xdist would begin with the files of most tests; they come in the order given below.
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+    # With PYTHONDONTWRITEBYTECODE each of a thousand processes would compile all it imports.
+    if os.environ.get("PYTHONDONTWRITEBYTECODE") and not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(__file__).parent.parent / "src", quiet=2)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
-    items.sort(key=lambda item: item.path.relative_to(here).parts[0] not in PURE)
+
+    def place(item: pytest.Item) -> int:
+        path = item.path.relative_to(here)
+        if path.parts[0] in PURE:
+            return 0
+        return 1 + LONG.index(str(path)) if str(path) in LONG else 1 + len(LONG)
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")

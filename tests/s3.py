@@ -33,7 +33,7 @@ class S3Server:
 
     def _request(self, method: str, path: str) -> bytes:
         host = self.endpoint.removeprefix("http://")
-        connection = HTTPConnection(host, timeout=10)
+        connection = HTTPConnection(host, timeout=60)
         # moto reads the region from the scope of the signature and checks nothing else.
         scope = f"Credential={ACCESS_KEY}/20260101/{REGION}/s3/aws4_request"
         headers = {"Authorization": f"AWS4-HMAC-SHA256 {scope}"}

@@ -30,7 +30,17 @@ from trunkline.engine.options import SparkOptions
 
 ROOT = Path(__file__).parent.parent
 # Executors import the tests' own functions by name.
-CONF = {"spark.executorEnv.PYTHONPATH": str(ROOT)}
+# A JVM of a test ends before code that was compiled with care has paid for the compiling.
+SHORT_LIVED = "-XX:TieredStopAtLevel=1"
+CONF = {
+    "spark.executorEnv.PYTHONPATH": str(ROOT),
+    "spark.driver.extraJavaOptions": SHORT_LIVED,
+    "spark.executor.extraJavaOptions": SHORT_LIVED,
+}
+# For the `TRUNKLINE_SPARK_CONF` of processes that start a Spark of their own.
+SHORT_LIVED_CONF = ";".join(
+    f"spark.{where}.extraJavaOptions={SHORT_LIVED}" for where in ("driver", "executor")
+)
 
 _shared: session.Session | None = None
 
@@ -80,7 +90,7 @@ class Cluster:
         return SparkOptions(master=self.url, conf={**CONF, **small, **conf})
 
     def status(self) -> dict[str, Any]:
-        with urllib.request.urlopen(self.status_url, timeout=5) as answer:
+        with urllib.request.urlopen(self.status_url, timeout=60) as answer:
             found: dict[str, Any] = json.load(answer)
         return found
 
@@ -159,7 +169,7 @@ def _daemon(folder: Path, name: str, main: str, *arguments: str) -> subprocess.P
         )
 
 
-def _until(is_so: Any, started: list[subprocess.Popen[bytes]], seconds: float = 60) -> None:
+def _until(is_so: Any, started: list[subprocess.Popen[bytes]], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while True:
         with suppress(OSError, KeyError):

@@ -50,6 +50,6 @@ def process(*args: str | Path, stdin: bytes = b"", **environ: str) -> Result:
         input=stdin,
         capture_output=True,
         env={**os.environ, **environ},
-        timeout=60,
+        timeout=120,
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -11,7 +11,7 @@ from tests.docs.console import ROOT
 from trunkline.cli import demo, sample
 
 
-def test_the_demo(cli, tmp_path, monkeypatch):
+def test_the_demo(cli, spark, tmp_path, monkeypatch):
     place = tmp_path / "demo"
     monkeypatch.setenv("TRUNKLINE_LAKE", "/somewhere/else")
     text = cli.ok("demo", place)
@@ -40,7 +40,7 @@ def test_the_demo(cli, tmp_path, monkeypatch):
     assert names == ["clean", "goods", "report", "revenue"]
 
 
-def test_what_it_shows_is_so(cli, tmp_path):
+def test_what_it_shows_is_so(cli, spark, tmp_path):
     """Each day was computed once, and one row of the second is not in the table."""
     place = tmp_path / "demo"
     assert json.loads(cli.ok("demo", place, "--json")) == {"lake": str(place)}

@@ -16,6 +16,7 @@ import pytest
 
 from tests.cli.run import process
 from tests.cli.test_terminal import on_a_terminal
+from tests.spark import SHORT_LIVED_CONF
 
 SPEC = """\
 pipeline: {name: sizes}
@@ -46,14 +47,15 @@ transform:
 
 
 @pytest.fixture
-def graph(cli, lake):
+def graph(cli, lake, monkeypatch):
+    monkeypatch.setenv("TRUNKLINE_SPARK_CONF", SHORT_LIVED_CONF)
     Path("graph.yaml").write_text(SPEC)
     Path("slow.yaml").write_text(SLOW)
     return lake
 
 
 @pytest.mark.slow
-def test_a_graph_from_apply_to_lineage(cli, graph):
+def test_a_graph_from_apply_to_lineage(cli, graph, spark):
     cli.ok("pipeline", "apply", "graph.yaml", "--quiet")
     ran = cli.ok("run")
     sizes, total = (rf"{name}@\w{{12}}" for name in ("sizes", "total"))
@@ -138,7 +140,7 @@ def started(*args: str) -> Iterator[tuple[subprocess.Popen[str], Iterator[str]]]
         text=True,
         process_group=0,
     )
-    watch = threading.Timer(60, run.kill)
+    watch = threading.Timer(180, run.kill)
     watch.start()
     try:
         assert run.stdout is not None
@@ -158,7 +160,7 @@ def test_ctrl_c_lets_go_of_what_runs(cli, graph):
         time.sleep(1)
         os.killpg(run.pid, signal.SIGINT)
         assert any("· slow@" in line for line in lines)
-        assert run.wait(30) == 130
+        assert run.wait(120) == 130
         assert run.stderr is not None
         assert run.stderr.read() == "interrupted\n"
     (job,) = cli.json("job", "list")
@@ -175,7 +177,7 @@ def test_a_worker_stops_when_asked_to(cli, graph):
             if seen[-1]["event"] == "ended" and seen[-1]["job"]["pipeline"] == "total":
                 break
         worker.terminate()
-        assert worker.wait(30) == 0
+        assert worker.wait(120) == 0
     assert [one["event"] for one in seen if one["event"] != "spark"] == [
         "started", "ended", "started", "ended",
     ]  # fmt: skip

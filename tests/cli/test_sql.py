@@ -196,7 +196,7 @@ def test_ctrl_c_ends_a_long_query(shop: Path):
         while psutil.Process(done.pid).cpu_times().user < 3:
             time.sleep(0.1)
         done.send_signal(signal.SIGINT)
-        out, err = done.communicate(timeout=30)
+        out, err = done.communicate(timeout=90)
     assert (done.returncode, out, err) == (130, b"", b"interrupted\n")
 
 
@@ -217,7 +217,7 @@ def test_on_a_terminal_it_is_cut_to_the_width(shop: Path):
         if not piece:
             break
         out += piece
-    assert done.wait(30) == 0
+    assert done.wait(90) == 0
     lines = out.decode().splitlines()
     assert "50 more rows" in lines[-1]
     assert lines[1].lstrip().startswith("0  xxx")

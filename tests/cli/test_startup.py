@@ -58,7 +58,7 @@ def imported(*args: str) -> set[str]:
         [sys.executable, "-X", "importtime", "-m", "trunkline", *args],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr.splitlines()[-2:]
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]

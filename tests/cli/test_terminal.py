@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 
 
-def on_a_terminal(*args: str, **environ: str) -> str:
-    """Everything the command writes to a terminal, stdout and stderr together."""
+def on_a_terminal(*args: str, typed: bytes = b"", **environ: str) -> str:
+    """Everything the command writes to a terminal, stdout and stderr together.
+
+    `typed` is what a person types there.
+    """
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ.update({"TERM": "xterm", "COLUMNS": "120", **environ})
         os.execv(sys.executable, [sys.executable, "-m", "trunkline", *args])
     written = b""
+    os.write(terminal, typed)
     while True:
         try:
             piece = os.read(terminal, 65536)

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.spark import SHORT_LIVED_CONF
 from trunkline.engine.options import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -217,6 +218,7 @@ class Shell:
                 # What is stored, and how, must not depend on the machine.
                 "TRUNKLINE_PUT_WORKERS": "2",
                 "TRUNKLINE_SPARK_MASTER": "local[2]",
+                "TRUNKLINE_SPARK_CONF": SHORT_LIVED_CONF,
             },
         )
 

@@ -43,7 +43,7 @@ def crash(work: bytes, one: bytes, *, attempt: int, unique: str) -> bytes:
 
 def wait(work: bytes, one: bytes, *, attempt: int, unique: str) -> bytes:
     """Leave word of who waits in the folder `work`, then wait for long."""
-    child = subprocess.Popen(["sleep", "60"])
+    child = subprocess.Popen(["sleep", "600"])
     Path(work.decode(), one.decode()).write_text(f"{os.getpid()} {child.pid}")
     child.wait()
     return b""

@@ -36,7 +36,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path):
         thread = threading.Thread(target=strike)
         thread.start()
         found = python(code, MASTER=cluster.url, MARKS=str(marks))
-        thread.join(30)
+        thread.join(120)
     assert killed == [1]
     assert found["sets"] == [str(number) for number in range(20)]
 

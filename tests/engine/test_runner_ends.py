@@ -53,7 +53,7 @@ def is_alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 20) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
     limit = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < limit, "it did not happen"
@@ -81,10 +81,9 @@ class TestProcesses:
         script = (
             f"sleep 600 & echo $! >> {pids}; (sleep 600; echo x > pfs/out/late) & echo $! >> {pids}"
         )
-        began = time.monotonic()
         run = bench.run(bench.work(*sh(script)), bench.datums({"/1": "", "/2": ""}))
         assert run.report.success == 2
-        assert time.monotonic() - began < 10
+        assert run.files() == {}, "what sleeps in the background was waited for"
         assert not any(is_alive(int(pid)) for pid in pids.read_text().split())
 
     def test_a_daemon_that_left_the_session_ends_too(self, bench, tmp_path):
@@ -97,8 +96,8 @@ class TestProcesses:
     def test_a_daemon_ends_at_the_deadline(self, bench, tmp_path):
         place = tmp_path / "daemon"
         script = f"python3 daemon.py {place}; sleep 600"
-        work = bench.work(*sh(script), code={"/daemon.py": DAEMON}, datum_timeout=1.5)
-        assert bench.run(work).error == "timed out after 1.5 s"
+        work = bench.work(*sh(script), code={"/daemon.py": DAEMON}, datum_timeout=3)
+        assert bench.run(work).error == "timed out after 3 s"
         assert not is_alive(int(place.read_text()))
 
     def test_a_writer_that_stays_does_not_hold_up_the_log(self, bench):

@@ -91,7 +91,11 @@ class TestBeforeJava:
 
     @pytest.fixture(autouse=True)
     def no_session(self, monkeypatch):
+        def start_jvm(*_: object) -> None:
+            pytest.fail("a Java was started")
+
         monkeypatch.setattr("trunkline.engine.session._adopt", lambda options: None)
+        monkeypatch.setattr("trunkline.engine.session._start_jvm", start_jvm)
 
     @pytest.mark.parametrize("master", ["foo", "local[x]", "local[0]", "spark://h", "mesos://h:1"])
     def test_no_master(self, master):
@@ -99,10 +103,8 @@ class TestBeforeJava:
             start(SparkOptions(master=master))
 
     def test_nobody_at_the_master(self):
-        begin = time.monotonic()
         with pytest.raises(Unavailable, match=r"spark.master: nothing answers at 127.0.0.1:\d+"):
             start(SparkOptions(master=f"spark://127.0.0.1:{free_port()}"))
-        assert time.monotonic() - begin < 6
 
     def test_nobody_at_the_remote(self):
         with pytest.raises(Unavailable, match="spark.remote: nothing answers at 127.0.0.1"):

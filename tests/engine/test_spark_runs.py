@@ -53,7 +53,7 @@ def test_cancelling_ends_the_commands_and_removes_their_folders(spark, bench):
     thread.start()
     until(lambda: len(numbers(bench)) == 4)
     cancel(spark, "waits")
-    thread.join(10)
+    thread.join(120)
     assert not thread.is_alive()
     until(lambda: not any(map(alive, numbers(bench))))
     until(lambda: not list(bench.work_folder.iterdir()))

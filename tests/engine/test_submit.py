@@ -119,22 +119,18 @@ class TestErrors:
 
 class TestCancelling:
     def test_the_job_ends_and_its_python_dies(self, spark, tmp_path):
-        ended: list[float] = []
-
         def run() -> None:
             with pytest.raises(JobCancelled):
                 run_sets(spark, str(tmp_path).encode(), sets(2), runners.wait, group="long")
-            ended.append(time.monotonic())
 
         thread = threading.Thread(target=run)
         thread.start()
         try:
             pids = until(lambda: waiting(tmp_path, 2))
-            begun = time.monotonic()
             cancel(spark, "long")
-            thread.join(10)
-            assert ended
-            assert ended[0] - begun < 2
+            thread.join(120)
+            assert not thread.is_alive()
+            assert all(alive(child) for _, child in pids), "what the sets wait for was waited for"
             until(lambda: not any(alive(worker) for worker, _ in pids))
         finally:
             for _, child in waiting(tmp_path, 0):
@@ -143,7 +139,7 @@ class TestCancelling:
 
     def test_an_interrupt_ends_the_job_and_its_python(self, tmp_path):
         code = """
-            import json, os, signal, threading, time
+            import json, os, signal, threading
             from pathlib import Path
             from tests.engine import runners
             from tests.engine.test_submit import alive, end, until, waiting
@@ -159,16 +155,18 @@ class TestCancelling:
             try:
                 run_sets(spark, str(folder).encode(), [b"a"], runners.wait, group="long")
             except KeyboardInterrupt:
-                interrupted = time.monotonic()
+                interrupted = True
             ((worker, child),) = waiting(folder, 1)
+            in_time = alive(child)
             until(lambda: not alive(worker))
             end(child)
             after = len(run_sets(spark, b"", [b"a"], runners.echo, group="after").results)
             spark.stop()
-            print(json.dumps({"died after": time.monotonic() - interrupted, "after": after}))
+            found = {"interrupted": interrupted, "in time": in_time, "after": after}
+            print(json.dumps(found))
         """
         found = python(code, F=str(tmp_path))
-        assert found["after"] == 1
+        assert found == {"interrupted": True, "in time": True, "after": 1}
 
     def test_a_run_cancelled_before_spark_has_begun(self, spark, monkeypatch):
         begin = submit._on_rdd
@@ -197,7 +195,7 @@ def waiting(folder: Path, count: int) -> list[tuple[int, int]]:
     return found if len(found) >= count else []
 
 
-def until(found, seconds: float = 20):
+def until(found, seconds: float = 60):
     stop = time.monotonic() + seconds
     while not (answer := found()):
         assert time.monotonic() < stop

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import os
 import socket
-import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,12 +181,30 @@ def test_a_relative_name_is_kept(tree: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert ("/c.csv", "sub/c.csv") in local_files(["sub/"], None, recursive=True)
 
 
-def test_walking_is_quick(tmp_path: Path) -> None:
+def test_walking_reads_each_folder_once_and_asks_about_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for folder in range(20):
         (tmp_path / str(folder)).mkdir()
-        for number in range(500):
+        for number in range(50):
             (tmp_path / str(folder) / f"file-{number:05}.csv").touch()
-    started = time.perf_counter()
+    asked: Counter[tuple[str, str]] = Counter()
+
+    def noting(name: str) -> None:
+        real = getattr(os, name)
+
+        def note(path: Any, *rest: Any, **options: Any) -> Any:
+            asked[name, os.fspath(path)] += 1
+            return real(path, *rest, **options)
+
+        monkeypatch.setattr(os, name, note)
+
+    for name in ("scandir", "listdir", "stat", "lstat"):
+        noting(name)
     found = local_files([str(tmp_path)], None, recursive=True)
-    assert len(found) == 10_000
-    assert time.perf_counter() - started < 0.5
+    monkeypatch.undo()
+    assert len(found) == 1_000
+    folders = [str(tmp_path), *(str(tmp_path / str(folder)) for folder in range(20))]
+    read = {path: times for (name, path), times in asked.items() if name == "scandir"}
+    assert read == dict.fromkeys(folders, 1)
+    assert not {path for _, path in asked if path.endswith(".csv")}

@@ -143,7 +143,7 @@ def reads(job: Job) -> dict[str, str | None]:
     return {one.name: one.commit for one in job.inputs}
 
 
-def until(is_so: Callable[[], Any], seconds: float = 30) -> Any:
+def until(is_so: Callable[[], Any], seconds: float = 90) -> Any:
     """Wait for something that another thread does."""
     import time
 

@@ -130,8 +130,8 @@ def test_followed_lines_come_while_the_datum_still_runs(graph: Graph, tmp_path):
     until(lambda: "early" in [line.text for line in lines])
     assert not graph.job("b").state.is_over
     go.touch()
-    follower.join(30)
-    worker.join(30)
+    follower.join(90)
+    worker.join(90)
     assert not follower.is_alive(), "following ends with the job"
     assert [line.text for line in lines if line.stream == "out"] == ["early", "late"]
     assert graph.job("b").state is JobState.SUCCESS

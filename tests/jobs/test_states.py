@@ -38,7 +38,7 @@ def working(graph: Graph, **how) -> Iterator[None]:
         yield
     finally:
         stop.set()
-        thread.join(30)
+        thread.join(90)
         assert not thread.is_alive()
 
 

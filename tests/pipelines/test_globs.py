@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 import unicodedata
 from collections.abc import Iterator
 
@@ -9,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.cases import load
+from tests.counting import calls
 from trunkline.errors import InvalidGlob
 from trunkline.model.paths import is_under
 from trunkline.pipelines.globmachine import Machine
@@ -246,15 +246,15 @@ def test_quoted_text_means_itself(text: str) -> None:
     ],
 )
 def test_no_pattern_takes_forever(pattern: str, path: str) -> None:
-    started = time.perf_counter()
-    Glob(pattern).captures(path)
-    assert time.perf_counter() - started < 2
+    """Each pair of an instruction and a place is visited once, or the pattern is left to `re`."""
+    glob = Glob(pattern)
+    assert calls(lambda: glob.captures(path)) <= 5 * len(pattern) * len(path)
 
 
 @pytest.mark.parametrize("pattern", ["/*/*.csv", "/**.csv", "/day=(*)/*.{csv,json}", "/!(day=1)/*"])
-def test_a_hundred_thousand_paths_are_quick(pattern: str) -> None:
+def test_a_hundred_thousand_paths_are_selected_without_a_call_for_each(pattern: str) -> None:
     paths = [f"/day={i % 100}/part-{i:06}.csv" for i in range(100_000)]
     glob = Glob(pattern)
-    started = time.perf_counter()
-    assert len(glob.select(paths)) in (99_000, 100_000)
-    assert time.perf_counter() - started < 1
+    found: list[str] = []
+    assert calls(lambda: found.extend(glob.select(paths))) < 10
+    assert len(found) in (99_000, 100_000)

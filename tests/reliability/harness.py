@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import trunkline as tl
+from tests.spark import SHORT_LIVED_CONF
 from trunkline.lake.changes import Changes
 from trunkline.lake.reach import read_staged
 from trunkline.model.commits import RepoKind
@@ -28,6 +29,7 @@ SMALL = {
     "TRUNKLINE_WORKER_JOBS": "1",
     "TRUNKLINE_SPARK_MASTER": "local[2]",
     "TRUNKLINE_SPARK_MEMORY": "512MiB",
+    "TRUNKLINE_SPARK_CONF": SHORT_LIVED_CONF,
 }
 State = dict[str, dict[str, Any]]
 

@@ -17,10 +17,10 @@ from tests.reliability.harness import (
     wait_until,
 )
 from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY, s3_server
-from tests.spark import Cluster, standalone_cluster
+from tests.spark import SHORT_LIVED_CONF, Cluster, standalone_cluster
 
 pytestmark = pytest.mark.slow
-SMALL_EXECUTORS = "spark.executor.memory=512m;spark.executor.cores=1"
+SMALL_EXECUTORS = f"spark.executor.memory=512m;spark.executor.cores=1;{SHORT_LIVED_CONF}"
 
 
 def on(cluster: Cluster) -> dict[str, str]:

@@ -159,14 +159,14 @@ def test_a_commit_whose_reused_files_were_collected_is_refused(lake):
 
 
 def _wait_for(path: Path) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 90
     while not path.exists():
         assert time.monotonic() < until, f"{path} did not appear"
         time.sleep(0.01)
 
 
 def _wait_until_no_lease(lake) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 90
     while True:
         with lake._core.database.read() as session:
             now = session.now()

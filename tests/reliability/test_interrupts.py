@@ -32,7 +32,7 @@ def large(tmp_path: Path) -> Path:
 def interrupt(*args: object, when: Callable[[], object]):
     """Start the command and send it SIGINT as soon as `when` holds."""
     process = start("-m", "trunkline", *args)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 90
     while not when():
         assert process.poll() is None, f"it ended before it was interrupted: {finish(process)}"
         assert time.monotonic() < until
@@ -75,7 +75,7 @@ def _interrupt_reader(source, tmp_path: Path, tmp: Path):
         "-m", "trunkline", "put", "--lake", tmp_path, "r@main:/x", "-", stdin=source.stdout.fileno()
     )
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 90
         while not begun(tmp, "*")():
             assert time.monotonic() < until
             time.sleep(0.01)

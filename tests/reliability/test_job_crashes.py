@@ -9,7 +9,14 @@ import pytest
 
 import trunkline as tl
 from tests.reliability import graph
-from tests.reliability.harness import assert_no_orphans, assert_sound, drain, killed, worker
+from tests.reliability.harness import (
+    assert_no_orphans,
+    assert_sound,
+    drain,
+    expire_leases,
+    killed,
+    worker,
+)
 from tests.reliability.scenarios import JOB_POINTS
 
 WORDS = graph.words(12)
@@ -26,14 +33,17 @@ def ready(fast_folder: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", [point for point in JOB_POINTS if point != "job.half_done"])
-def test_a_job_whose_worker_died_is_ended_once(point: str, ready: Path, tmp_path: Path):
+def test_a_job_whose_worker_died_is_ended_once(
+    point: str, ready: Path, spark: object, tmp_path: Path
+):
     shutil.copytree(ready, tmp_path, dirs_exist_ok=True)
     result = worker("drain", tmp_path, TRUNKLINE_CRASH_AT=point)
     assert killed(result), result
     with tl.open(tmp_path) as lake:
         assert_sound(lake)
-        left = [job for job in lake.jobs() if not job.state.is_over]
-        assert {job["pipeline"] for job in drain(tmp_path)} == {j.pipeline.repo for j in left}
+        expire_leases(lake)
+        left = {job.pipeline.repo for job in lake.jobs() if not job.state.is_over}
+        assert {job.pipeline.repo for job in lake.run().jobs} == left
         graph.assert_right(lake, WORDS)
         assert_no_orphans(lake)
         graph.assert_right(lake, WORDS)

@@ -38,7 +38,7 @@ def hole(tmp_path: Path) -> Path:
 def put_while(tmp_path: Path, source: Path, happens) -> Result:
     """Put a large file; when its bytes begin to arrive, something happens."""
     process = start("-m", "trunkline", "put", "--lake", tmp_path, "r@main:/x", source, "--json")
-    until = time.monotonic() + 30
+    until = time.monotonic() + 90
     while not any(path.stat().st_size for path in unfinished_writes(tmp_path)):
         assert process.poll() is None, finish(process)
         assert time.monotonic() < until
@@ -176,6 +176,6 @@ def without_privileges(*command: object) -> Result:
         ["setpriv", f"--inh-caps={taken}", f"--bounding-set={taken}", *run],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     return Result(done.returncode, done.stdout, done.stderr)

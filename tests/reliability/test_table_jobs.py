@@ -163,7 +163,7 @@ def assert_nothing_came_of_it(tables: Tables, spark: Session, state: JobState, w
     (job,) = tables.lake.jobs("slow")
     assert (job.state, why in job.reason) == (state, True), job.reason
     assert tables.lake.commits("slow@main") == []
-    wait_until(lambda: not is_busy(spark), "the end of the Spark job", 30)
+    wait_until(lambda: not is_busy(spark), "the end of the Spark job", 90)
     assert_no_orphans(tables.lake)
     tables.day("2026-01-02", (3, 4.5))
     assert tables.run_one().counts.rows_out == 3
@@ -173,14 +173,14 @@ def test_cancelling_a_job_ends_its_spark_job_and_publishes_nothing(running, spar
     tables, thread = running()
     (job,) = tables.lake.jobs("slow")
     tables.lake.cancel_job(f"slow@{job.id}", "no longer wanted")
-    thread.join(60)
+    thread.join(120)
     assert not thread.is_alive()
     assert_nothing_came_of_it(tables, spark, JobState.KILLED, "no longer wanted")
 
 
 def test_a_job_that_takes_too_long_is_ended(running, spark):
     tables, thread = running(job_timeout="3s")
-    thread.join(60)
+    thread.join(120)
     assert not thread.is_alive()
     assert_nothing_came_of_it(tables, spark, JobState.FAILURE, "timed out after 3 s")
 

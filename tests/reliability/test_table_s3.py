@@ -13,6 +13,7 @@ from tests.jobs.tables import Tables
 from tests.reliability import tablegraph
 from tests.reliability.harness import assert_no_orphans, assert_sound, finish, start_worker
 from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY, s3_server
+from tests.spark import SHORT_LIVED_CONF
 from trunkline.engine.home import spark_home
 from trunkline.model.jobs import JobState
 
@@ -73,7 +74,7 @@ def test_spark_reads_and_writes_a_bucket_with_hadoop_aws(remote: tl.Lake, tmp_pa
             "drain",
             remote.location,
             TRUNKLINE_SPARK_PACKAGES=PACKAGES.format(hadoop=hadoop),
-            TRUNKLINE_SPARK_CONF="spark.jars.excludes=software.amazon.awssdk:bundle",
+            TRUNKLINE_SPARK_CONF=f"spark.jars.excludes=software.amazon.awssdk:bundle;{SHORT_LIVED_CONF}",
         )
     )
     assert SECRET_KEY not in result.out + result.err

@@ -130,7 +130,7 @@ def test_a_dead_workers_job_is_taken_up_while_another_worker_lives(
         watching = threading.Thread(target=lake.run, kwargs={"watch": True, "stop": stop})
         watching.start()
         try:
-            (job,) = lake.wait(f"{dead.job.pipeline}@{dead.job.id}", timeout=60)
+            (job,) = lake.wait(f"{dead.job.pipeline}@{dead.job.id}", timeout=120)
         finally:
             stop.set()
             watching.join()
@@ -260,8 +260,8 @@ def test_nothing_of_a_killed_worker_lives_on(tmp_path: Path, marks: Path):
         assert len(graph.commands(marks)) >= 2
         worker.kill()
         finish(worker)
-        wait_until(lambda: not graph.commands(marks), "the end of all commands", 30)
-        wait_until(lambda: not alive(started), "the end of all that the worker started", 30)
+        wait_until(lambda: not graph.commands(marks), "the end of all commands", 90)
+        wait_until(lambda: not alive(started), "the end of all that the worker started", 90)
         hang.unlink()
         assert len(drain(tmp_path)) == 3
         graph.assert_right(lake, WORDS)

@@ -106,7 +106,7 @@ def test_an_aborted_upload_is_removed(s3: S3Server, bucket: str):
     store = open_store(bucket, s3.options)
     with pytest.raises(RuntimeError), store.writer("a") as writer:
         writer.write(bytes(20 << 20))
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not s3.unfinished_uploads(bucket[5:]) and time.monotonic() < deadline:
             time.sleep(0.01)
         raise RuntimeError

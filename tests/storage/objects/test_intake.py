@@ -367,7 +367,7 @@ def test_helpers_end_with_their_parent(
         capture_output=True,
     )
     assert run.returncode == -signal.SIGKILL
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while list(folder.abandoned()) and time.monotonic() < deadline:
         time.sleep(0.02)
     # The large files' threads died with the parent; the helpers cleaned up after themselves.
