@@ -26,8 +26,10 @@ backfill cancel|inspect|list|pause|resume
 datum inspect|list
 job cancel|inspect|list|logs|rerun|wait
 pipeline apply|backfill|delete|inspect|list|pause|restore|resume|run|schema|versions
+ingest list|pause|start|status
 pool delete|list|set
 secret delete|list|set
+stream batches|list|restart|rewind|savepoint|savepoints|status
 table changes|compact|delete|diff|head|list|merge|profile|schema|set|update|write
 """
 

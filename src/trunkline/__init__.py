@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         pipeline,
         union,
     )
+    from trunkline.pipelines.dsl_flows import folder, http, ingest, kafka, rate, stream
     from trunkline.pipelines.expect import expect
     from trunkline.sdk import Diff, Lake, init, migrate, open
 
@@ -43,16 +44,23 @@ __all__ = [
     "cron",
     "cross",
     "expect",
+    "folder",
     "group",
+    "http",
+    "ingest",
     "init",
     "join",
+    "kafka",
     "migrate",
     "open",
     "pfs",
     "pipeline",
+    "rate",
+    "stream",
     "union",
 ]
 _DECLARING = {"Pipeline", "cron", "cross", "group", "join", "pfs", "pipeline", "union"}
+_FLOWING = {"folder", "http", "ingest", "kafka", "rate", "stream"}
 
 
 def __getattr__(name: str) -> Any:
@@ -62,6 +70,8 @@ def __getattr__(name: str) -> Any:
         return import_module("trunkline.pipelines.expect").expect
     if name in _DECLARING:
         return getattr(import_module("trunkline.pipelines.dsl"), name)
+    if name in _FLOWING:
+        return getattr(import_module("trunkline.pipelines.dsl_flows"), name)
     if name in __all__:
         return getattr(import_module("trunkline.sdk"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

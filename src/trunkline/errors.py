@@ -32,6 +32,8 @@
     │   ├── CommitFinished              commit_finished
     │   ├── CommitUnfinished            commit_unfinished
     │   ├── InUse                       in_use
+    │   ├── StateRefused                state_refused
+    │   ├── CheckpointDamaged           checkpoint_damaged
     │   └── WrongFormat                 wrong_format
     └── Unavailable                     unavailable        7   503
         ├── DiskFull                    disk_full
@@ -261,6 +263,18 @@ class CommitUnfinished(Precondition):
 
 class InUse(Precondition):
     code = "in_use"
+
+
+class StateRefused(Precondition):
+    """A stream's query has changed, and cannot go on from the state that the old one left."""
+
+    code = "state_refused"
+
+
+class CheckpointDamaged(Precondition):
+    """The state of a stream is not whole: it cannot go on from there."""
+
+    code = "checkpoint_damaged"
 
 
 class WrongFormat(Precondition):

@@ -202,7 +202,8 @@ def test_tick(cli, specs):
 
 def test_schema(cli, lake):
     schema = json.loads(cli.ok("pipeline", "schema"))
-    assert "transform" in schema["properties"]
+    assert "transform" in schema["$defs"]["SpecField"]["properties"]
+    assert "source" in schema["$defs"]["IngestSpecField"]["properties"]
     path = cli.ok("pipeline", "schema", "--path").strip()
     assert json.loads(Path(path).read_text()) == schema
 

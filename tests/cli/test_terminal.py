@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 
-def on_a_terminal(*args: str, typed: bytes = b"", **environ: str) -> str:
+def on_a_terminal(*args: str, typed: bytes = b"", after: bytes = b"", **environ: str) -> str:
     """Everything the command writes to a terminal, stdout and stderr together.
 
-    `typed` is what a person types there.
+    `typed` is what a person types there who has seen `after`.
     """
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ.update({"TERM": "xterm", "COLUMNS": "120", **environ})
         os.execv(sys.executable, [sys.executable, "-m", "trunkline", *args])
     written = b""
-    os.write(terminal, typed)
     while True:
         try:
             piece = os.read(terminal, 65536)
@@ -27,6 +26,9 @@ def on_a_terminal(*args: str, typed: bytes = b"", **environ: str) -> str:
         if not piece:
             break
         written += piece
+        if typed and after in written:
+            os.write(terminal, typed)
+            typed = b""
     os.waitpid(pid, 0)
     os.close(terminal)
     return written.decode()

@@ -23,7 +23,7 @@ The exit codes are in [operating.md](operating.md#exit-codes), the error codes i
 [errors.md](errors.md). Colours and progress bars appear on a terminal only.
 
 `trunkline --install-completion` installs tab completion. It offers commands, repos, branches,
-tags, paths, pipelines and jobs.
+tags, paths, pipelines, streams, ingests and jobs.
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -19,6 +20,16 @@ from trunkline.model.pipelines import (
     Sandbox,
     Schedule,
     Transform,
+)
+from trunkline.model.streams import (
+    BatchLimit,
+    History,
+    IngestSource,
+    OnChangedRows,
+    Streaming,
+    StreamInput,
+    StreamOutput,
+    Watermark,
 )
 
 PROJECT = "shop"
@@ -224,3 +235,149 @@ table_specs = st.builds(
     transform=table_transforms,
     expectations=st.lists(expectations, max_size=4).map(_numbered),
 )
+
+# Streams and ingests -----------------------------------------------------------------------
+
+intervals = st.floats(0.1, 10**6, allow_nan=False) | st.integers(1, 10**6).map(float)
+histories = st.builds(History, st.integers(0, 10**6), st.just(0.0) | seconds, st.integers(0, 10**6))
+stream_inputs = st.builds(
+    StreamInput,
+    st.none() | st.builds(Watermark, columns.map(lambda found: found[0]), st.just(0.0) | seconds),
+    st.sampled_from(OnChangedRows),
+    st.builds(BatchLimit, st.none() | counts, st.none() | counts, st.none() | counts),
+) | st.builds(StreamInput, static=st.sampled_from(["moving", "pinned", "v1.0", "main~2"]))
+
+
+@st.composite
+def _stream_leaves(draw: st.DrawFn) -> Input:
+    how = [StreamInput(), *draw(st.lists(stream_inputs, max_size=2))]
+    found = tuple(
+        Pfs(
+            f"in{i}",
+            RepoName(PROJECT, f"r{i}"),
+            draw(st.sampled_from(["/", "/a/"])),
+            propagation=draw(st.booleans()),
+            stream=one,
+        )
+        for i, one in enumerate(how)
+    )
+    return found[0] if len(found) == 1 and draw(st.booleans()) else Cross(found)
+
+
+@st.composite
+def _stream_transforms(draw: st.DrawFn) -> Transform:
+    key = draw(st.just(()) | columns)
+    streaming = Streaming(
+        draw(st.none() | intervals),
+        StreamOutput.UPSERT if key else StreamOutput.APPEND,
+        key,
+        draw(counts),
+    )
+    params = tuple(sorted(draw(_params).items()))
+    if draw(st.booleans()):
+        return Transform(sql="SELECT *\nFROM in0\n", sql_file="a.sql", streaming=streaming)
+    return Transform(
+        stream="a/b.py:run",
+        streaming=streaming,
+        partition_by=key[:1],
+        params=params,
+        env=draw(pairs(variables)),
+        secrets=draw(secrets),
+        code=draw(texts),
+    )
+
+
+stream_specs = st.builds(
+    PipelineSpec,
+    name=st.just(RepoName(PROJECT, "p")),
+    input=_stream_leaves(),
+    transform=_stream_transforms(),
+    expectations=st.lists(expectations, max_size=2).map(_numbered),
+    history=histories,
+)
+
+_folders = st.fixed_dictionaries(
+    {
+        "path": st.just("./inbox"),
+        "pattern": st.sampled_from(["*", "*.jsonl"]),
+        "format": st.sampled_from(["auto", "csv"]),
+        "settle": st.just(0.0) | seconds,
+        "changed": st.sampled_from(["replace", "ignore", "error"]),
+        "then": st.sampled_from(["keep", "delete", {"move": "./done"}]),
+    }
+)
+_kafkas = st.fixed_dictionaries(
+    {
+        "servers": st.sampled_from(["h:9092", "a:1,[::1]:2"]),
+        "topics": st.lists(names, min_size=1, max_size=2, unique=True),
+        "start": st.sampled_from(["earliest", "latest"]),
+        "connector": st.sampled_from(["client", "spark"]),
+        "value": st.just("json"),
+        "options": st.dictionaries(st.sampled_from(["a.b", "c"]), texts),
+    }
+)
+_https = st.fixed_dictionaries(
+    {
+        "host": st.sampled_from(["127.0.0.1", "localhost"]),
+        "port": st.integers(1, 65535),
+        "most": counts,
+    }
+)
+_rates = st.fixed_dictionaries({"rows_per_second": counts})
+_functions = st.just({"function": "a/feed.py:events"})
+_options: dict[str, st.SearchStrategy[Any]] = {
+    "folder": _folders,
+    "kafka": _kafkas,
+    "http": _https,
+    "python": _functions,
+    "rate": _rates,
+}
+_hidden: dict[str, st.SearchStrategy[Any]] = {
+    "kafka": st.just(()) | st.just((("sasl.password", "db/password"),)),
+    "http": st.just(()) | st.just((("token", "sesame"),)),
+}
+
+
+@st.composite
+def _ingest_sources(draw: st.DrawFn) -> IngestSource:
+    kind = draw(st.sampled_from(list(_options)))
+    return IngestSource(
+        kind,
+        draw(_options[kind]),
+        draw(_hidden.get(kind, st.just(()))),
+        draw(st.sampled_from(["", "ts TIMESTAMP, `b c` STRING NOT NULL"])),
+        draw(st.sampled_from(["/", "/a/b"])),
+        draw(st.sampled_from([(), ("ts",)])),
+        draw(intervals),
+        draw(counts),
+        draw(counts),
+    )
+
+
+@st.composite
+def _ingests(draw: st.DrawFn) -> PipelineSpec:
+    source = draw(_ingest_sources())
+    transform = Transform()
+    if source.kind == "python":
+        transform = Transform(
+            params=tuple(sorted(draw(_params).items())),
+            requirements=draw(st.sampled_from([(), ("pandas>=2",)])),
+            env=draw(pairs(variables)),
+            secrets=draw(secrets),
+            code=draw(texts),
+        )
+    in_spark = source.options.get("connector") == "spark"
+    return PipelineSpec(
+        name=RepoName(PROJECT, draw(names)),
+        input=Union(()),
+        transform=transform,
+        description=draw(texts),
+        output_branch=draw(st.sampled_from(["main", "dev"])),
+        spark=(("spark.a", "b"),) if in_spark else (),
+        metadata=(("labels.a", "b"),) if draw(st.booleans()) else (),
+        source=source,
+        history=draw(histories),
+    )
+
+
+ingest_specs = _ingests()

@@ -158,7 +158,7 @@ def test_sql_in_a_file():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "transform needs cmd, python, sql or spark."),
+        ({}, "transform needs cmd, python, sql, spark or stream."),
         ({"cmd": ["a"], "sql": "SELECT 1"}, "transform has both cmd and sql."),
         ({"sql": "SELECT * FROM ordrs"}, 'transform.sql, line 1: there is no input "ordrs".'),
         ({"sql": "SELECT 1", "expectations": tl.expect("a")}, "expectations must be a list"),

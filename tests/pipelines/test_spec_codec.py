@@ -20,7 +20,7 @@ from trunkline.pipelines.spec import (
     transform_digest,
 )
 
-SCHEMA = json_schema()
+SCHEMA = jsonschema.Draft202012Validator(json_schema())
 PLAIN = PipelineSpec(
     name=RepoName("default", "edges"),
     input=Pfs("images", RepoName("default", "images"), "/*"),
@@ -37,7 +37,7 @@ def test_json_and_back(spec):
 @settings(max_examples=60, deadline=None)
 def test_what_is_shown_can_be_applied_again(spec):
     raw = to_json(spec)
-    jsonschema.validate(raw, SCHEMA)
+    SCHEMA.validate(raw)
     for name, text in (("a.json", json.dumps(raw, indent="\t")), ("a", json.dumps(raw))):
         (made,) = read_specs(text, name=name, project="elsewhere").specs
         assert made.spec == spec

@@ -42,7 +42,7 @@ def examples() -> list[Path]:
 @pytest.mark.parametrize("path", examples(), ids=lambda path: path.name)
 def test_examples_are_valid(path):
     for document in yaml.safe_load_all(path.read_text(encoding="utf-8")):
-        if isinstance(document, dict) and "pipeline" in document:
+        if isinstance(document, dict) and {"pipeline", "ingest"} & document.keys():
             jsonschema.validate(document, SCHEMA)
 
 
@@ -58,7 +58,7 @@ def test_cases_are_valid(case):
         {"datum_trys": 3},
         {"datum_tries": "many"},
         {"transform": {"cmd": "a b"}},
-        {"input": {"pfs": {"repo": "a"}}},
+        {"input": {"pfs": {"glob": "/"}}},
         {"pipeline": {"name": "a b"}},
         {"egress": {"URL": "s3://a"}},
     ],

@@ -34,6 +34,8 @@ NOUNS = (
     "commit",
     "table",
     "pipeline",
+    "stream",
+    "ingest",
     "job",
     "datum",
     "backfill",

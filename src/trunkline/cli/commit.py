@@ -58,7 +58,11 @@ def inspect(ctx: typer.Context, commit: CommitRef) -> None:
     run = session.of(ctx)
     with run.open() as lake:
         found = lake.commit_info(commit)
-    run.output.item(found, lambda c: views.commit_header(c, run.output.style))
+        batch = lake.commit_batch(found)
+    style = run.output.style
+    run.output.item(
+        views.with_batch(found, batch), lambda _: views.commit_header(found, style, batch=batch)
+    )
 
 
 @app.command()

@@ -40,6 +40,16 @@ def pipelines(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offer(ctx, incomplete, _pipeline_names)
 
 
+def streams(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of streams."""
+    return _offer(ctx, incomplete, _stream_names)
+
+
+def ingests(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of ingests."""
+    return _offer(ctx, incomplete, _ingest_names)
+
+
 def jobs(ctx: typer.Context, incomplete: str) -> list[str]:
     """`pipeline@id`, newest first."""
     return _offer(ctx, incomplete, _job_names)
@@ -100,10 +110,19 @@ def _refs(lake: Lake, typed: str) -> Iterator[str]:
         yield f"{place}:{file.path}{slash}"
 
 
-def _pipeline_names(lake: Lake, typed: str) -> Iterator[str]:
+def _pipeline_names(lake: Lake, typed: str, kind: str = "") -> Iterator[str]:
     for pipeline in lake.pipelines(all_projects="/" in typed):
         name = pipeline.name
-        yield str(name) if "/" not in typed else f"{name.project}/{name.repo}"
+        if kind in ("", pipeline.kind):
+            yield str(name) if "/" not in typed else f"{name.project}/{name.repo}"
+
+
+def _stream_names(lake: Lake, typed: str) -> Iterator[str]:
+    return _pipeline_names(lake, typed, "stream")
+
+
+def _ingest_names(lake: Lake, typed: str) -> Iterator[str]:
+    return _pipeline_names(lake, typed, "ingest")
 
 
 def _job_names(lake: Lake, typed: str) -> Iterator[str]:

@@ -6,9 +6,20 @@ import sys
 
 import typer
 
+from trunkline.errors import Usage
+
 
 def confirm(question: str, yes: bool) -> None:
     """Ask a person. A script has nobody to answer, and means what it says."""
     if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
+    typer.confirm(question, abort=True, err=True)
+
+
+def must_confirm(question: str, yes: bool) -> None:
+    """Ask a person; a script must say that it means it."""
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Usage(f"{question} Nobody is there to answer.", hint="To do it: --yes.")
     typer.confirm(question, abort=True, err=True)

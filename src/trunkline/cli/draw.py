@@ -56,13 +56,13 @@ def drawing(graph: Graph, columns: int, style: Style) -> Iterator[str]:
 
 
 def _box(node: GraphNode) -> Box:
-    is_pipeline = node.kind == "pipeline"
+    is_pipeline = node.is_pipeline
     sign = CLOCK if node.kind == "cron" else state_sign(node.state) if is_pipeline else ""
     style = state_style(node.state) if is_pipeline else ""
     return Box(node.name, f"{sign} {node.name}".strip(), style, round=not is_pipeline)
 
 
 def legend(graph: Graph, style: Style) -> str:
-    states = dict.fromkeys(n.state for n in graph.nodes if n.kind == "pipeline" and n.state)
+    states = dict.fromkeys(n.state for n in graph.nodes if n.is_pipeline and n.state)
     said = [style(state_style(s), f"{state_sign(s)} {s}".strip()) for s in states]
     return "  ".join(said)

@@ -61,7 +61,11 @@ def log(
             commits = iter(lake.history(place, limit=limit))
         else:
             commits = take(lake.log(place, limit=limit, path=path or path_in_ref or None))
-        names = {} if run.settings.flag("json") else names_of(lake, place)
+        known = lake.commit_batches(place.partition("@")[0])
+        if run.settings.flag("json"):
+            run.output.each((views.with_batch(c, known.get(c.id)) for c in commits), lambda _: ())
+            return
+        names = names_of(lake, place)
         if show_graph:
             run.output.each(commits, drawn(style, names))
         elif oneline:
@@ -70,7 +74,11 @@ def log(
             )
         else:
             run.output.each(
-                commits, lambda c: [*views.commit_header(c, style, names.get(c.id, ())), ""]
+                commits,
+                lambda c: [
+                    *views.commit_header(c, style, names.get(c.id, ()), known.get(c.id)),
+                    "",
+                ],
             )
 
 
@@ -123,7 +131,7 @@ def _show_lines(lake: Lake, commits: Iterable[Commit], style: Style) -> Iterator
     for number, commit in enumerate(commits):
         if number:
             yield ""
-        yield from views.commit_header(commit, style)
+        yield from views.commit_header(commit, style, batch=lake.commit_batch(commit))
         if commit.finished and not commit.forgotten:
             yield ""
             yield from _changes_of(lake, commit, style)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from trunkline.cli import yamltext
+from trunkline.cli import streamviews, yamltext
 from trunkline.cli.checkviews import job_lines
 from trunkline.cli.output import Column, Style
 from trunkline.cli.text import aligned, count, fields, human_size, local_time, printable
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from trunkline.lake.control import Backfill
     from trunkline.lake.pipelines import Applied
     from trunkline.model.expectations import CheckResult
+    from trunkline.model.flowstatus import IngestStatus, StreamStatus
     from trunkline.model.jobs import Counts, DatumInfo, DatumInput, Job, LogLine
     from trunkline.model.pipelines import PipelineInfo
+    from trunkline.model.streams import Batch
     from trunkline.schedule.outlook import NextTick
 
 MICROS = 1_000_000
@@ -33,6 +35,7 @@ STATES = {
     "paused": ("~", "‖"),
     "running": ("on", "▸"),
     "finishing": ("on", "▸"),
+    "idle": ("dim", "≈"),
     "waiting": ("dim", "·"),
     "created": ("dim", "·"),
     "skipped": ("dim", "="),
@@ -146,7 +149,11 @@ def applied(one: Applied) -> str:
 
 
 def pipeline_page(
-    pipeline: PipelineInfo, jobs: Sequence[Job], ticks: Sequence[NextTick], style: Style
+    pipeline: PipelineInfo,
+    jobs: Sequence[Job],
+    ticks: Sequence[NextTick],
+    style: Style,
+    flow: StreamStatus | IngestStatus | None = None,
 ) -> Iterator[str]:
     state = pipeline.state
     if pipeline.paused and pipeline.pending:
@@ -166,9 +173,12 @@ def pipeline_page(
     pairs.append(("Created", local_time(pipeline.created)))
     pairs.append(("Updated", local_time(pipeline.updated)))
     yield from fields(pairs)
+    if flow is not None:
+        yield from ("", "Flow:")
+        yield from (f"  {line}" for line in streamviews.page(flow, style))
     if jobs:
         yield from ("", "Jobs:")
-        rows = [[job_name(j), str(j.state), in_words(j.counts), job_took(j)] for j in jobs]
+        rows = [[job_name(j), str(j.state), job_words(j), job_took(j)] for j in jobs]
         for line, job in zip(aligned(rows, [False, False, False, True]), jobs, strict=True):
             yield "  " + line.replace(str(job.state), style(state_style(job.state), job.state), 1)
     yield from ("", "Spec:")
@@ -176,10 +186,15 @@ def pipeline_page(
         yield f"  {line}"
 
 
-def in_words(counts: Counts) -> str:
+def job_words(job: Job) -> str:
+    """What a job did: with its datums, or if it is a stream's, its batches."""
+    return in_words(job.counts, "batch" if job.is_stream else "datum")
+
+
+def in_words(counts: Counts, noun: str = "datum") -> str:
     """`100 datums: 1 ran, 98 skipped, 1 failed`; of tables also what rows went through."""
     if not counts.total:
-        return "no datums"
+        return f"no {count(0, noun).partition(' ')[2]}"
     parts = [
         (counts.processed, "ran"),
         (counts.skipped, "skipped"),
@@ -187,7 +202,8 @@ def in_words(counts: Counts) -> str:
         (counts.recovered, "recovered"),
     ]
     some = ", ".join(f"{number:,} {word}" for number, word in parts if number)
-    text = f"{count(counts.total, 'datum')}: {some}" if some else count(counts.total, "datum")
+    units = count(counts.total, noun)
+    text = f"{units}: {some}" if some and noun == "datum" else units
     if counts.rows_in is None or counts.rows_out is None:
         return text
     return f"{text}; {count(counts.rows_in, 'row')} in, {counts.rows_out:,} out"
@@ -218,7 +234,7 @@ def _job_fields(job: Job, style: Style) -> Iterator[tuple[str, str]]:
         yield "Reads" if not number else " " * 4, f"{at} ({one.branch}){named}"
     if job.output_commit:
         yield "Writes", f"{job.pipeline}@{short(job.output_commit)} ({job.branch})"
-    yield "Datums", in_words(job.counts)
+    yield "Batches" if job.is_stream else "Datums", job_words(job)
     counts = job.counts
     if counts.bytes_in or counts.bytes_out:
         yield "Data", f"{human_size(counts.bytes_in)} in, {human_size(counts.bytes_out)} out"
@@ -336,8 +352,14 @@ def backfill_page(backfill: Backfill) -> Iterator[str]:
 def ended(job: Job, style: Style) -> str:
     """One line on a job that is over, or was given back."""
     sign = style(state_style(job.state), f"{state_sign(job.state)} {job_name(job)}")
-    outcome = printable(first_line(job.reason)) if job.reason else in_words(job.counts)
+    outcome = printable(first_line(job.reason)) if job.reason else job_words(job)
     if str(job.state) != "success":
         outcome = f"{job.state}: {outcome}"
     seconds = run_seconds(job)
     return f"{sign}  {outcome}" + (f" ({took(seconds)})" if seconds is not None else "")
+
+
+def ended_batch(job: Job, batch: Batch, style: Style) -> str:
+    """One line on a job of a stream that made its commit."""
+    sign = style(state_style(job.state), f"{state_sign(job.state)} {job_name(job)}")
+    return f"{sign}  {streamviews.numbered_words(batch)}"

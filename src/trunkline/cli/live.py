@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from trunkline.cli import jobviews
+from trunkline.cli import jobviews, streamviews
 from trunkline.cli.output import RICH, Style
 from trunkline.cli.text import printable
 
 if TYPE_CHECKING:
     from trunkline.model.jobs import Job, RunEvent
+    from trunkline.model.streams import Batch
 
 BAR = 24
 IDLE = "Waiting for commits; Ctrl-C stops."
+EMPTY, INGEST = "empty", "ingest"
 
 Write = Callable[[str], None]
 
@@ -39,17 +41,25 @@ class View(ABC):
                 return
             name = jobviews.job_name(event.job)
             known = name in self.running
-            if str(event.job.state) in ("running", "finishing"):
+            if event.kind == EMPTY:
+                self.running.pop(name, None)
+                self.empty(event.job)
+            elif str(event.job.state) in ("running", "finishing"):
                 self.running[name] = event
-                if not known:
+                if not known and not event.job.is_stream:
                     self.started(event.job)
+                elif not known:
+                    self.stream_started(event.job)
             else:
                 self.running.pop(name, None)
-                self.ended(event.job)
+                if event.batch is not None:
+                    self.batch(event.job, event.batch)
+                else:
+                    self.ended(event.job)
 
     @abstractmethod
     def said(self, event: RunEvent) -> None:
-        """Spark, or a note."""
+        """Spark, an ingest, or a note."""
 
     @abstractmethod
     def started(self, job: Job) -> None: ...
@@ -58,9 +68,23 @@ class View(ABC):
     def ended(self, job: Job) -> None:
         """It is over, or waits again."""
 
+    @abstractmethod
+    def batch(self, job: Job, batch: Batch) -> None:
+        """A job of a stream has made its commit."""
+
+    @abstractmethod
+    def stream_started(self, job: Job) -> None:
+        """A job of a stream runs. There may be one every second."""
+
+    @abstractmethod
+    def empty(self, job: Job) -> None:
+        """A job of a stream is gone: nothing came of it."""
+
 
 class Lines(View):
-    """A line when a job starts, and when it ends. `clock` puts the moment before each."""
+    """A line when a job starts, and when it ends; of a stream one for each batch that made a
+    commit. `clock` puts the moment before each.
+    """
 
     def __init__(self, write: Write, style: Style, clock: bool = False) -> None:
         super().__init__()
@@ -78,6 +102,15 @@ class Lines(View):
 
     def ended(self, job: Job) -> None:
         self._say(jobviews.ended(job, self._style))
+
+    def batch(self, job: Job, batch: Batch) -> None:
+        self._say(jobviews.ended_batch(job, batch, self._style))
+
+    def stream_started(self, job: Job) -> None:
+        """That it ended is news enough."""
+
+    def empty(self, job: Job) -> None:
+        """No news."""
 
     def _say(self, line: str) -> None:
         at = time.strftime("%Y-%m-%d %H:%M:%S  ") if self._clock else ""
@@ -100,9 +133,21 @@ class Events(View):
     def ended(self, job: Job) -> None:
         self._write({"event": "ended" if job.state.is_over else "returned", "job": job})
 
+    def batch(self, job: Job, batch: Batch) -> None:
+        self._write({"event": "ended", "job": job, "batch": batch})
+
+    def stream_started(self, job: Job) -> None:
+        self.started(job)
+
+    def empty(self, job: Job) -> None:
+        self._write({"event": EMPTY, "job": job})
+
 
 class Picture(View):
-    """On a terminal: a row with a bar for each running job; finished jobs scroll away above."""
+    """On a terminal: a row with a bar for each running job; finished jobs scroll away above.
+
+    A stream or an ingest has one line that stays, with what it did last.
+    """
 
     def __init__(self, console: Any, style: Style, idle: str = "") -> None:
         super().__init__()
@@ -110,9 +155,13 @@ class Picture(View):
         self._style = style
         self._idle = idle
         self._spark: tuple[str, float] | None = None
+        self._flows: dict[str, str] = {}
 
     def said(self, event: RunEvent) -> None:
-        if event.kind != "spark":
+        if event.kind == INGEST:
+            name, _, text = printable(event.text).partition(": ")
+            self._flows[name] = text
+        elif event.kind != "spark":
             self._print(printable(event.text))
         elif "ready" in event.text:
             self._spark = None
@@ -126,6 +175,15 @@ class Picture(View):
     def ended(self, job: Job) -> None:
         self._print(jobviews.ended(job, self._style))
 
+    def batch(self, job: Job, batch: Batch) -> None:
+        self._flows[str(job.pipeline)] = streamviews.numbered_words(batch)
+
+    def stream_started(self, job: Job) -> None:
+        self._flows.setdefault(str(job.pipeline), "")
+
+    def empty(self, job: Job) -> None:
+        """Its line says what it did before."""
+
     def _print(self, line: str) -> None:
         from rich.text import Text
 
@@ -136,11 +194,15 @@ class Picture(View):
         from rich.text import Text
 
         with self._lock:
-            events, spark = list(self.running.items()), self._spark
+            events = [one for one in self.running.items() if not _is_stream(one[1])]
+            busy = {str(one.job.pipeline) for one in self.running.values() if one.job}
+            spark, flows = self._spark, sorted(self._flows.items())
         parts: list[Any] = [_rows(events)] if events else []
+        if flows:
+            parts.append(_flow_rows(flows, busy))
         if spark is not None:
             parts.append(Text(f"  {spark[0]} … {time.monotonic() - spark[1]:.0f}s", RICH["on"]))
-        elif not events and self._idle:
+        elif not events and not flows and self._idle:
             parts.append(Text(f"  {self._idle}", "dim"))
         return Group(*parts)
 
@@ -183,6 +245,23 @@ def _rows(events: list[tuple[str, RunEvent]]) -> Any:
         if event.failed:
             detail.highlight_regex(r"[\d,]+ failed", RICH["bad"])
         grid.add_row(sign, bar, Text(amount(event)), detail)
+    return grid
+
+
+def _is_stream(event: RunEvent) -> bool:
+    return event.job is not None and event.job.is_stream
+
+
+def _flow_rows(flows: list[tuple[str, str]], busy: set[str]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    for _ in range(2):
+        grid.add_column(no_wrap=True)
+    for name, text in flows:
+        sign, style = ("running", "on") if name in busy else ("idle", "dim")
+        grid.add_row(Text(f"{jobviews.state_sign(sign)} {name}", RICH[style]), Text(text))
     return grid
 
 

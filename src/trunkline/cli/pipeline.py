@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from trunkline.cli.session import Session
+    from trunkline.model.flowstatus import IngestStatus, StreamStatus
+    from trunkline.model.pipelines import PipelineInfo
+    from trunkline.sdk.lake import Lake
 
 app = App(name="pipeline", help="Pipelines: what is computed from what.")
 
@@ -108,10 +111,21 @@ def inspect(
         found = lake.pipeline(name, version)
         jobs = [] if spec or version else lake.jobs(pipeline=name, limit=LATEST_JOBS)
         ticks = lake.next_ticks(name, TICKS) if found.schedule and not version else []
+        flow = _flow(lake, found) if not spec and not version else None
     if spec:
         run.output.item(found.spec, yamltext.lines)
         return
-    run.output.item(found, lambda p: jobviews.pipeline_page(p, jobs, ticks, run.output.style))
+    style = run.output.style
+    shown = found if flow is None else {**found.to_dict(), "flow": flow.to_dict()}
+    run.output.item(shown, lambda _: jobviews.pipeline_page(found, jobs, ticks, style, flow))
+
+
+def _flow(lake: Lake, found: PipelineInfo) -> StreamStatus | IngestStatus | None:
+    """How a stream or an ingest goes; None for others."""
+    name = f"{found.name.project}/{found.name.repo}"
+    if found.kind == "stream":
+        return lake.stream(name)
+    return lake.ingest(name) if found.kind == "ingest" else None
 
 
 @app.command()

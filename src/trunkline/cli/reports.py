@@ -93,9 +93,20 @@ def status_lines(status: Status) -> Iterator[str]:
     ]
     if status.pipelines:
         pairs.append(("Pipelines", f"{status.pipelines:,}, {_jobs(status)}"))
+    if status.streams or status.ingests:
+        pairs.append(("Flows", _flows(status)))
     yield from fields(pairs)
+    for name in status.flows_failed:
+        yield f"Failed: {name}; trunkline pipeline inspect {name} says why."
+    for name in status.flows_behind:
+        yield f"Behind: {name}; trunkline stream status {name} says how far."
     for commit in status.open_commits:
         yield f"Open: {commit.repo}@{commit.branch} has the unfinished commit {short(commit.id)}."
+
+
+def _flows(status: Status) -> str:
+    numbers = ((status.streams, "stream"), (status.ingests, "ingest"))
+    return ", ".join(count(number, noun) for number, noun in numbers if number)
 
 
 def _jobs(status: Status) -> str:

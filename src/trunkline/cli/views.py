@@ -12,6 +12,7 @@ from trunkline.settings import Kind, Scalar, Value, setting
 if TYPE_CHECKING:
     from trunkline.model.commits import Branch, Commit, Repo, Tag
     from trunkline.model.files import Change, FileInfo
+    from trunkline.model.streams import Batch
 
 SHORT = 12
 MARKS = {"added": "+", "removed": "-", "modified": "~"}
@@ -143,8 +144,13 @@ def stat_line(added: int, removed: int, modified: int) -> str:
     return ", ".join(f"{number:,} {word}" for number, word in parts if number)
 
 
-def commit_header(commit: Commit, style: Style, names: Sequence[str] = ()) -> Iterator[str]:
-    """A commit as `git log` shows one, with where its branches and tags point."""
+def commit_header(
+    commit: Commit, style: Style, names: Sequence[str] = (), batch: Batch | None = None
+) -> Iterator[str]:
+    """A commit as `git log` shows one, with where its branches and tags point.
+
+    `batch` is that of a stream or an ingest which made it.
+    """
     at = f" ({', '.join(names)})" if names else ""
     yield style("id", f"commit {commit.id}") + style("head", at)
     pairs = [("Repo", f"{commit.repo}@{commit.branch}")]
@@ -156,6 +162,10 @@ def commit_header(commit: Commit, style: Style, names: Sequence[str] = ()) -> It
     pairs.append(("Tree", f"{count(commit.files, 'file')}, {human_size(commit.size)}"))
     if commit.origin != "user":
         pairs.append(("Origin", str(commit.origin)))
+    if batch is not None:
+        from trunkline.cli.streamviews import batch_fields
+
+        pairs += batch_fields(batch)
     if commit.error:
         pairs.append(("Error", printable(commit.error)))
     if commit.forgotten:
@@ -165,6 +175,11 @@ def commit_header(commit: Commit, style: Style, names: Sequence[str] = ()) -> It
         yield ""
         for line in commit.message.splitlines():
             yield f"    {printable(line)}".rstrip()
+
+
+def with_batch(commit: Commit, batch: Batch | None) -> Mapping[str, Any]:
+    """The commit as JSON has it, with the facts of the batch that made it."""
+    return commit.to_dict() | ({"batch": batch.to_dict()} if batch is not None else {})
 
 
 def commit_oneline(commit: Commit, style: Style, names: Sequence[str] = ()) -> str:

@@ -51,7 +51,7 @@ def _member(value: object) -> Iterator[str]:
         for number, line in enumerate(lines(value)):
             yield f"    {line}" if number else f"  - {line}"
     else:
-        yield f"  - {json.dumps(value, ensure_ascii=False)}"
+        yield f"  - {_scalar(value)}"
 
 
 def _flow(value: object) -> str | None:
@@ -82,8 +82,11 @@ def _is_block(text: str) -> bool:
 def _scalar(value: object, in_flow: bool = False) -> str:
     if isinstance(value, str) and _WORD(value) and not _NOT_TEXT.fullmatch(value):
         return value
-    return json.dumps(value, ensure_ascii=not _printable(value))
+    return f'"{"".join(map(_escaped, value))}"' if isinstance(value, str) else json.dumps(value)
 
 
-def _printable(value: object) -> bool:
-    return isinstance(value, str) and value.isprintable()
+def _escaped(char: str) -> str:
+    """As JSON has it; but there, the characters that need it most are written as two."""
+    if ord(char) > 0xFFFF and not char.isprintable():
+        return f"\\U{ord(char):08x}"
+    return json.dumps(char, ensure_ascii=not char.isprintable())[1:-1]

@@ -29,7 +29,7 @@ def own_session(session: Session, version: str, conf: Mapping[str, str]) -> Iter
         spark = session.spares.pop(version, None)
     if spark is None:
         spark = session.spark.newSession()
-        _configure(spark, conf)
+        configure(spark, conf)
     # What a function finds by SparkSession.active() is this one, in this thread.
     if session.context is not None:
         jvm: Any = session.context._jvm
@@ -42,7 +42,7 @@ def own_session(session: Session, version: str, conf: Mapping[str, str]) -> Iter
             session.spares.pop(next(iter(session.spares)))
 
 
-def _configure(spark: SparkSession, conf: Mapping[str, str]) -> None:
+def configure(spark: SparkSession, conf: Mapping[str, str]) -> None:
     for name, value in conf.items():
         try:
             spark.conf.set(name, value)

@@ -85,7 +85,7 @@ def _frame(session: Session, spark: SparkSession, scan: Scan) -> DataFrame:
         place = partitions.setdefault(file.values, len(partitions))
         lines.append(f"{spark_uri(file.uri)}\t{file.size}\t{place}\t{file.stats}")
     values = "\n".join("\t".join(map(_text, one)) for one in partitions or {(): 0})
-    found = _tables(session).read(
+    found = classes(session).Tables.read(
         spark._jsparkSession,
         scan.name,
         "\n".join(lines),
@@ -207,7 +207,7 @@ def write(
     ]
     stem = spark_uri(stem)
     check(session, stem)
-    said = _tables(session).write(
+    said = classes(session).Tables.write(
         frame._jdf, "\0".join(columns), stem, len(parting), len(rules.names), rules.dropped, samples
     )
     return _report(json.loads(said), has_rule=rules.quarantine is not None, samples=samples)
@@ -262,10 +262,11 @@ def schema_of(frame: DataFrame) -> Schema:
     )
 
 
-def _tables(session: Session) -> Any:
+def classes(session: Session) -> Any:
+    """Our classes in Spark's JVM."""
     context: Any = session.context
     if not session.has_classes:
         # A notebook's own Spark, which was started without us.
         jar.join(context, jar.jar(session.options.cache, find_java(), spark_home()))
         session.has_classes = True
-    return context._jvm.io.trunkline.Tables
+    return context._jvm.io.trunkline

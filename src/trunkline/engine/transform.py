@@ -121,24 +121,25 @@ def run(session: Session, task: TableTask) -> dict[str, TableResult]:
             name: tables.read(session, source.scans, source.schema, spark)
             for name, source in task.inputs.items()
         }
-        outputs = _outputs(session, spark, task, frames)
+        found = outputs(session, spark, task, frames)
         done = {}
-        for name, frame in outputs.items():
+        for name, frame in found.items():
             rules = [
                 one
                 for one in task.expectations
-                if one.kind.of_rows and (one.table == name or (not one.table and len(outputs) == 1))
+                if one.kind.of_rows and (one.table == name or (not one.table and len(found) == 1))
             ]
-            result = _write(session, spark, task, name, frame, frames, rules)
+            result = write(session, spark, task, name, frame, frames, rules)
             now = time.perf_counter()
             done[name] = replace(result, seconds=now - began)
             began = now
     return done
 
 
-def _outputs(
+def outputs(
     session: Session, spark: SparkSession, task: TableTask, frames: Mapping[str, DataFrame]
 ) -> Mapping[str, DataFrame]:
+    """What the transform gives for these inputs, by output table; nothing is computed yet."""
     if task.steps:
         _add_views(frames)
         return _run_sql(spark, task)
@@ -237,7 +238,7 @@ def _is_name(name: object) -> bool:
     )
 
 
-def _write(
+def write(
     session: Session,
     spark: SparkSession,
     task: TableTask,
@@ -246,9 +247,10 @@ def _write(
     frames: Mapping[str, DataFrame],
     expected: Sequence[Expectation],
 ) -> TableResult:
+    """Compute one output and write it as files, its rules checked on the way."""
     where = f"The output {name}" if name else "The output"
     schema = tables.schema_of(frame)
-    _check_columns(where, schema, task.partition_by)
+    check_columns(where, schema, task.partition_by)
     lineage = _lineage(task, name, frame, frames)
     rules = NO_RULES
     if expected:
@@ -282,7 +284,7 @@ def _lineage(
     return _known_lineage.get(key, {})
 
 
-def _check_columns(where: str, schema: Schema, partition_by: Sequence[str]) -> None:
+def check_columns(where: str, schema: Schema, partition_by: Sequence[str]) -> None:
     """What Spark would say in many words, or not at all."""
     if not len(schema):
         raise TransformFailed(f"{where} has no columns.", hint="Select at least one.")

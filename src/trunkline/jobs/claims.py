@@ -34,14 +34,16 @@ def parts_prefix(repo: int, job_id: str) -> str:
     return f"jobs/{job_id}-{repo}/"
 
 
-def claim_next(core: Core, holder: str, seconds: float = LEASE_SECONDS) -> Claim | None:
-    """The next job that can run, now ours."""
+def claim_next(
+    core: Core, holder: str, seconds: float = LEASE_SECONDS, lane: str | None = None
+) -> Claim | None:
+    """The next job that can run, of all or of one lane, now ours."""
     with core.database.read() as session:
         if not jobs.count_unfinished(session):
             return None
     # A claim that a power cut forgets is a job that is still waiting.
     with core.database.write(durable=False) as session:
-        found = jobs.claim(session, holder, int(seconds * _MICROS))
+        found = jobs.claim(session, holder, int(seconds * _MICROS), lane)
         if found is None:
             return None
         txn = new_id()

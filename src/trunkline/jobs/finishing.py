@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from trunkline.errors import LeaseLost
@@ -45,17 +45,23 @@ def succeed(
     counts: Counts,
     reason: str = "",
     checked: Sequence[CheckResult] = (),
+    also: Callable[[Session], None] | None = None,
+    follows: bool = True,
 ) -> Commit:
-    """The output becomes visible, and the job is done."""
+    """The output becomes visible, and the job is done.
+
+    `also` is done in the same transaction. Without `follows` it is that which tells the branches
+    that follow this one.
+    """
     crashpoint("job.before_commit")
     with core.database.write() as session:
-        _check(session, claim)
+        check(session, claim)
         branch = refs.branch(session, claim.repo, context.branch)
         if branch is None or branch.head != context.base.id:
             raise BaseMoved
         opened = commits.find(session, claim.repo, claim.job.id)
         if opened is None or opened.finished is not None:
-            raise _lost(claim)
+            raise lost(claim)
         if opened.parent != branch.head:
             commits.move_below(session, claim.repo, opened.id, branch.head)
         done = replace(
@@ -85,8 +91,12 @@ def succeed(
         facts = {"id": done.id, "branch": branch.name}
         events.emit(session, "commit", done.repo, facts)
         events.emit(session, "job", done.repo, {"id": done.id, "state": str(JobState.SUCCESS)})
+        if also is not None:
+            also(session)
         place = (claim.repo, branch.name)
-        moved = follow(session, {place: done.id}, frozenset({place}), done.author)
+        moved = (
+            follow(session, {place: done.id}, frozenset({place}), done.author) if follows else {}
+        )
         if moved:
             spread(session, done.id, Change(f"{done.repo}@{branch.name} moved", "trigger", moved))
         crashpoint("job.in_commit")
@@ -108,7 +118,7 @@ def fail(
 ) -> None:
     """No output; what was computed is kept, and all that waits for the job is told."""
     with core.database.write() as session:
-        _check(session, claim)
+        check(session, claim)
         facts: dict[str, object] = {"counts": counts, "index": index}
         if context is not None:
             _keep(session, claim, context, results)
@@ -127,19 +137,20 @@ def try_again(
 ) -> None:
     """The job waits for its next attempt; what was computed is kept."""
     with core.database.write() as session:
-        _check(session, claim)
+        check(session, claim)
         _keep(session, claim, context, results)
         moment = session.now() + int(wait_seconds * 1_000_000)
         jobs.wait(session, claim.repo, claim.job.id, reason, moment)
         events.emit(session, "job", claim.job.pipeline, {"id": claim.job.id, "state": "waiting"})
 
 
-def _check(session: Session, claim: Claim) -> None:
+def check(session: Session, claim: Claim) -> None:
+    """In a transaction that ends a job: it is still ours to end. Gives its lease back."""
     job = claim.job
     if not jobs.holds(session, claim.repo, job.id, job.fence):
-        raise _lost(claim)
+        raise lost(claim)
     if not leases.release(session, claim.txn):
-        raise _lost(claim)  # gc may have taken what this attempt wrote
+        raise lost(claim)  # gc may have taken what this attempt wrote
 
 
 def _keep(session: Session, claim: Claim, context: Context, results: Stored | None) -> None:
@@ -155,7 +166,7 @@ def _keep(session: Session, claim: Claim, context: Context, results: Stored | No
         pipelines.set_results(session, claim.repo, *results)
 
 
-def _lost(claim: Claim) -> LeaseLost:
+def lost(claim: Claim) -> LeaseLost:
     return LeaseLost(
         f"{claim.job.pipeline}@{claim.job.short_id} is no longer ours: it was cancelled, or "
         "this worker was stopped for longer than its lease.",

@@ -18,6 +18,7 @@ from trunkline.jobs.dispatch import encoded_sets
 from trunkline.jobs.finishing import BaseMoved, Stored
 from trunkline.jobs.ledger import GOOD, Kept, Parts, Pointer, ResultWriter, patch, result_line
 from trunkline.jobs.planning import Decision, Verdict, can_patch, decide
+from trunkline.jobs.streaming.run import StreamEngine, StreamRun
 from trunkline.jobs.tableoutcome import Said
 from trunkline.jobs.tablespecs import TableSpecs
 from trunkline.jobs.tablework import Broken, TableWork
@@ -38,7 +39,7 @@ from trunkline.storage.objects.intake import Intake
 from trunkline.storage.objects.keys import KeyMaker
 
 
-class Engine(Protocol):
+class Engine(StreamEngine, Protocol):
     """What runs sets of datums: Spark."""
 
     def cores(self) -> int: ...
@@ -94,6 +95,10 @@ class JobRun:
     def run(self) -> JobState:
         """Do it. The state that the job is in afterwards; WAITING if it will be tried again."""
         context = load(self.core, self.claim.repo, self.claim.job)
+        if context.spec.transform.streaming is not None:
+            return StreamRun(
+                self.core, self.claim, self.engine, self._code_folder, self._environment
+            ).run()
         while True:
             try:
                 return self._attempt(context)
@@ -260,7 +265,7 @@ class JobRun:
             self.parts,
             assembly,
             lambda: self._code_folder(context),
-            lambda: {**dict(context.spec.transform.env), **self._secrets(context)},
+            lambda: self._environment(context),
             self._counted,
         )
 
@@ -338,6 +343,10 @@ class JobRun:
             pack_limit=self.core.options.pack_limit,
             pack_size=self.core.options.pack_size,
         )
+
+    def _environment(self, context: Context) -> dict[str, str]:
+        """What a function on tables finds in `ctx.env`."""
+        return {**dict(context.spec.transform.env), **self._secrets(context)}
 
     def _secrets(self, context: Context) -> dict[str, str]:
         return {name: self._secret(secret) for name, secret in context.spec.transform.secrets}

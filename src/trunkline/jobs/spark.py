@@ -15,7 +15,12 @@ from trunkline.storage.crashpoints import crashpoint
 
 if TYPE_CHECKING:
     from trunkline.engine.session import Session
+    from trunkline.engine.streaming.live import LiveStream
+    from trunkline.engine.streaming.task import StreamTask
     from trunkline.engine.transform import TableResult, TableTask
+
+
+_MOST_KINDS = 500
 
 
 def group_of(claim: Claim) -> str:
@@ -33,6 +38,8 @@ class SparkEngine:
         self._session: Session | None = None
         self._lock = threading.Lock()
         self._over = False
+        self._kinds: dict[object, tuple[str, ...]] = {}
+        self._streams: dict[int, LiveStream] = {}
 
     def warm(self) -> None:
         """Start the session ahead of need, beside whatever else goes on."""
@@ -108,7 +115,41 @@ class SparkEngine:
             parallelism=parallelism or max(2, self.cores()),
         )
 
+    # -- streams ----------------------------------------------------------------------------
+
+    def stateful(self, task: StreamTask) -> tuple[str, ...]:
+        """What keeps state in a query; nothing if each of its batches stands alone."""
+        from trunkline.engine.streaming.live import stateful_operators
+
+        if task.identity not in self._kinds:
+            self._kinds[task.identity] = stateful_operators(self.session(), task)
+            while len(self._kinds) > _MOST_KINDS:
+                self._kinds.pop(next(iter(self._kinds)))
+        return self._kinds[task.identity]
+
+    def live(self, repo: int) -> LiveStream | None:
+        """The query of a stream that waits here for its next batch."""
+        found = self._streams.get(repo)
+        return found if found is not None and found.alive() else None
+
+    def start_stream(
+        self, repo: int, task: StreamTask, name: str, uri: str, generation: int
+    ) -> LiveStream:
+        """Start a query in place of the one that the stream may have."""
+        from trunkline.engine.streaming.live import LiveStream
+
+        self.end_stream(repo)
+        found = LiveStream(self.session(), task, name, uri, generation)
+        self._streams[repo] = found
+        return found
+
+    def end_stream(self, repo: int) -> None:
+        if (old := self._streams.pop(repo, None)) is not None:
+            old.close()
+
     def cancel(self, claim: Claim) -> None:
+        if (stream := self._streams.get(claim.repo)) is not None:
+            stream.cancel()
         session = self._session
         if session is not None:
             from trunkline.engine.submit import cancel
@@ -116,6 +157,8 @@ class SparkEngine:
             cancel(session, group_of(claim))
 
     def stop(self) -> None:
+        for repo in list(self._streams):
+            self.end_stream(repo)
         with self._lock:
             if self._session is not None:
                 self._session.stop()

@@ -77,7 +77,7 @@ class TableInputs:
         """The folder of the table that an input reads, and what is known of it."""
         if number not in self._specs:
             tree, leaf = self._context.trees[number], self._context.leaves[number]
-            path = _folder(tree, leaf.glob, str(leaf.repo))
+            path = table_folder(tree, leaf.glob, str(leaf.repo))
             spec = recorded_spec(self._core, tree, path)
             if spec is None or not len(spec.schema):
                 spec = describe(self._core, tree, path, self._name(number, path)).spec
@@ -89,7 +89,7 @@ class TableInputs:
         return f"{leaf.repo}@{leaf.branch}" + (f":{path}" if path != "/" else "")
 
 
-def _folder(tree: Tree, glob: str, repo: str) -> str:
+def table_folder(tree: Tree, glob: str, repo: str) -> str:
     """The table that a glob looks into: the only one at or around its fixed part."""
     fixed = "/" + "/".join(_fixed_parts(glob))
     inside, around = [], []

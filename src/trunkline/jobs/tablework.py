@@ -15,6 +15,7 @@ import zstandard
 from trunkline.engine.runner.task import DatumResult, SetReport
 from trunkline.engine.transform import Source, TableResult, TableTask
 from trunkline.errors import ChecksFailed, Precondition, TransformFailed
+from trunkline.jobs import calls
 from trunkline.jobs.assembly import Assembly
 from trunkline.jobs.candidate import Candidate, below, folder_of
 from trunkline.jobs.claims import Claim
@@ -31,9 +32,7 @@ from trunkline.model.entries import Entry
 from trunkline.model.expectations import CheckKind, CheckResult
 from trunkline.model.pipelines import Mode, OnChange
 from trunkline.model.tables import QUARANTINE, TABLE_FILE, Schema, TableSpec, Written
-from trunkline.pipelines import sqltext
 from trunkline.pipelines.datums import datum_id, described
-from trunkline.pipelines.requirements import unmet
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.tables.describe import describe_lines, recorded_spec
@@ -100,29 +99,21 @@ class TableWork:
         if not held:
             # What was dropped, or the hour, may break a rule about the table all the same.
             return self._passed(TableOutcome.of(self._earlier), {})
-        self._check_requirements()
-        calls = self._calls(held, trees_before)
-        found, spark_jobs = run([self._task(call) for call in calls])
-        said = counted(found, _rows(calls))
+        calls.check_requirements(self._context)
+        made = self._calls(held, trees_before)
+        found, spark_jobs = run([self._task(call) for call in made])
+        said = counted(found, _rows(made))
         outcome = TableOutcome.of([*self._earlier, said])
         outcome.spark_jobs = spark_jobs
-        outputs = self._outputs(calls, found)
+        outputs = self._outputs(made, found)
         # Before anything is kept: what failed a check must not be taken over by the next try.
         self._passed(outcome, outputs)
         seconds = sum(one.seconds for result in found for one in result.values())
         crashpoint("job.tables_written")
-        outcome.reports = [self._report(calls, found, held, outputs, seconds / len(held), said)]
+        outcome.reports = [self._report(made, found, held, outputs, seconds / len(held), said)]
         return outcome
 
     # -- before -----------------------------------------------------------------------------
-
-    def _check_requirements(self) -> None:
-        wrong = unmet(self._context.spec.transform.requirements)
-        if wrong:
-            raise Precondition(
-                f"{self._context.version.name} needs Python packages: {'; '.join(wrong)}.",
-                hint="Install them where the worker runs.",
-            )
 
     def _calls(
         self, held: list[Decision], trees_before: Callable[[], tuple[Tree, ...] | None]
@@ -184,37 +175,13 @@ class TableWork:
         return _Call((one,), sources, tuple(self._old_outputs(one)))
 
     def _task(self, call: _Call) -> TableTask:
-        spec, transform = self._context.spec, self._context.spec.transform
-        params = dict(transform.params)
-        sql, steps = "", tuple[sqltext.Step, ...]()
-        if transform.sql:
-            where = transform.sql_file or sqltext.INLINE
-            sql = sqltext.fill(transform.sql, params, where)
-            steps = sqltext.parse(sql, where=where).steps
-        return TableTask(
-            pipeline=str(self._context.version.name),
-            job=self._claim.job.id,
+        return replace(
+            calls.call(self._context, self._claim, self._code, self._env()),
             inputs=call.sources,
-            stem=self._stem(),
-            sql=sql,
-            steps=steps,
-            function=transform.spark,
-            code=self._code() if transform.spark else "",
-            partition_by=transform.partition_by,
-            expectations=spec.expectations,
-            params=params,
-            env=self._env(),
-            conf=dict(spec.spark),
-            commits={one.name: one.commit or "" for one in self._context.inputs},
+            stem=calls.stem(self._core, self._keys),
             previous=self.previous,
             kept=self._kept(call),
-            version=f"{self._context.version.name}:{self._context.version.digest}",
         )
-
-    def _stem(self) -> str:
-        """Where a call's files begin: each is an object of this attempt."""
-        uri = self._core.objects.uri(self._keys.branch().data("x"))
-        return uri.replace("file:///", "file:/", 1)
 
     def previous(self, table: str) -> Source | None:
         """What the last good job left in an output table."""

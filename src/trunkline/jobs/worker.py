@@ -32,7 +32,8 @@ from trunkline.jobs.tally import Totals
 from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.model.jobs import Counts, Job, JobState, RunEvent
-from trunkline.storage.catalog import events, jobs, pipelines
+from trunkline.model.streams import Batch
+from trunkline.storage.catalog import events, flows, jobs, pipelines
 from trunkline.storage.crashpoints import crashpoint
 
 LOOK_SECONDS = 0.25
@@ -59,6 +60,7 @@ class _Running:
     lost: str = ""
     timeout: float | None = None
     tries: int = 1
+    is_stream: bool = False
     timed_out: bool = False
     seen: set[str] = field(default_factory=set)
     totals: Totals = field(default_factory=Totals)
@@ -123,14 +125,14 @@ class Worker:
 
     def _claim(self) -> bool:
         with self._lock:
-            if len(self._running) >= self.slots:
-                return False
+            held = len([one for one in self._running.values() if not one.is_stream])
+            # Streams do not wait for a slot: batch jobs may be long.
+            lane = jobs.STREAM if held >= self.slots else None
         try:
-            claim = claims.claim_next(self.core, self.name, self._lease)
+            claim = claims.claim_next(self.core, self.name, self._lease, lane)
             if claim is None:
                 return False
-            timeout, tries = self._limits(claim)
-            running = _Running(claim, timeout=timeout, tries=tries)
+            running = self._running_of(claim)
         except Unavailable as error:
             # Should it have been claimed, the claim runs out.
             log.warning("cannot look for jobs: %s", error)
@@ -142,13 +144,19 @@ class Worker:
         threading.Thread(target=self._work, args=(running,), daemon=True).start()
         return True
 
-    def _limits(self, claim: Claim) -> tuple[float | None, int]:
-        """How long the job may take, and how often its pipeline wants it tried."""
+    def _running_of(self, claim: Claim) -> _Running:
+        """With how long it may take, and how often its pipeline wants it tried."""
         with self.core.database.read() as session:
             version = pipelines.version(session, claim.repo, claim.job.version)
+            is_stream = flows.find(session, claim.repo) is not None
         spec = version.spec if version else {}
         timeout = spec.get("job_timeout")
-        return float(timeout) if timeout else None, int(spec.get("retry", {}).get("tries", 1))
+        return _Running(
+            claim,
+            timeout=float(timeout) if timeout else None,
+            tries=int(spec.get("retry", {}).get("tries", 1)),
+            is_stream=is_stream,
+        )
 
     def _more_to_come(self) -> bool:
         """Whether a job waits for its next try, or is in another worker's hands."""
@@ -199,7 +207,7 @@ class Worker:
         finally:
             try:
                 # A drain is over, and its report made, when nothing runs any more.
-                self._report_end(claim)
+                self._report_end(running)
             finally:
                 with self._lock:
                     self._running.pop(claim.txn, None)
@@ -233,18 +241,22 @@ class Worker:
             # The claim runs out by itself, and somebody takes the job up again.
             log.warning("%s", error)
 
-    def _report_end(self, claim: Claim) -> None:
+    def _report_end(self, running: _Running) -> None:
+        claim, is_stream = running.claim, running.is_stream
         try:
             with self.core.database.read() as session:
                 job = jobs.find(session, claim.repo, claim.job.id)
+                batch = flows.batch_of(session, claim.repo, claim.job.id) if is_stream else None
         except TrunklineError:
             return
         if job is None:
+            if is_stream:
+                self.listener(RunEvent("empty", "", claim.job))
             return
         ours = job.state.is_over and job.fence == claim.job.fence
         if ours:
             self.ended.append(job)
-        self._tell(None, job)
+        self._tell(None, job, batch)
         if ours and job.state is not JobState.SUCCESS:
             self._report_unrunnable(job)
 
@@ -315,7 +327,7 @@ class Worker:
             if claim.txn in self._running:
                 self._tell(running, replace(job, counts=counts))
 
-    def _tell(self, running: _Running | None, job: Job) -> None:
+    def _tell(self, running: _Running | None, job: Job, batch: Batch | None = None) -> None:
         counts = job.counts
         done = counts.processed + counts.failed + counts.recovered
         rate, left = 0.0, None
@@ -335,6 +347,7 @@ class Worker:
                 counts.total,
                 rate,
                 left,
+                batch,
             )
         )
 

@@ -12,6 +12,7 @@ from trunkline.errors import (
     Usage,
 )
 from trunkline.lake.core import Core, Resolved, expect_head, repo_key, resolve, resolve_commit
+from trunkline.lake.flowguards import refuse_flow, way_back
 from trunkline.lake.propagation import Change, output_branch, spread
 from trunkline.lake.triggering import catch_up
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, RepoKind, RepoName, Tag
@@ -164,7 +165,8 @@ def writable_branch(session: Session, target: Ref, kind: RepoKind = RepoKind.USE
     if found.kind is not kind:
         raise NotAllowed(
             f"{target.repo} {_OWNERS.get(found.kind, 'is written to by people.')}",
-            hint="Write to one of the pipeline's inputs instead.",
+            hint=way_back(session, repo, target.repo)
+            or "Write to one of the pipeline's inputs instead.",
         )
     if branch := refs.branch(session, repo, target.ref):
         return branch
@@ -199,6 +201,7 @@ def move_branch(core: Core, target: Ref, to: Ref, if_head: str | None, author: s
     """Point a branch at another commit, which it then shares."""
     with core.database.write() as session:
         repo, branch = require_branch(session, target)
+        refuse_flow(session, repo, target.repo, branch.name)
         found = _start(session, repo, target, to)
         if if_head is not None:
             expect_head(session, target, branch, if_head)
@@ -247,6 +250,7 @@ def delete_branch(core: Core, target: Ref, force: bool, author: str) -> None:
     """Remove the name; its commits stay until gc. An unfinished commit goes only by force."""
     with core.database.write() as session:
         repo, branch = require_branch(session, target)
+        refuse_flow(session, repo, target.repo, branch.name)
         if branch.open and not force:
             refuse_open(branch)
         readers = {edge.pipeline for edge in pipelines.readers(session, repo, branch.name)}

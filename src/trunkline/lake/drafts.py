@@ -46,6 +46,8 @@ class Draft:
     merged: tuple[str, ...] = ()
     requires: set[tuple[RepoName, str]] = field(default_factory=set)
     rework: Callable[[Tree], Changes] | None = None
+    quiet: bool = False
+    """Whether nobody is told, since the commit holds the same rows as the one before."""
     started: int = 0
     result: Commit | None = None
 

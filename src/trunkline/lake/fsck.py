@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from trunkline.errors import CorruptObject, TrunklineError
+from trunkline.errors import CheckpointDamaged, CorruptObject, TrunklineError
+from trunkline.lake import checkpoints
 from trunkline.lake.core import Core
+from trunkline.lake.flowchecks import check_flow, flow_facts
 from trunkline.lake.jobchecks import JobChecks, facts
 from trunkline.lake.jobobjects import used_by_jobs
 from trunkline.lake.manifests import INLINE_KEY, Lines, ManifestStore, Range, Tree
 from trunkline.lake.reach import read_staged
 from trunkline.model.entries import Entry, line_path, line_size
-from trunkline.storage.catalog import Row, Session, commits, erasures, refs, repos
+from trunkline.storage.catalog import Row, Session, commits, erasures, flows, refs, repos
 from trunkline.storage.objects.keys import DATA, JOBS, MANIFESTS, PACKS
 from trunkline.storage.objects.reading import read_entry
 
@@ -73,6 +75,8 @@ def check(core: Core, deep: bool) -> FsckReport:
         rows = {(c["repo"], c["id"]): c for c in session.all("SELECT * FROM commits")}
         erased = erasures.places(session)
         known = facts(session)
+        for flow in flow_facts(session):
+            report.problems += [Problem("stream", *found) for found in check_flow(flow)]
     sizes = {
         info.key: info.size
         for prefix in (DATA, PACKS, MANIFESTS, JOBS)
@@ -89,8 +93,22 @@ def check(core: Core, deep: bool) -> FsckReport:
         checker.used |= used_by_jobs(core, core.options.keep_logs_seconds)
     except CorruptObject as error:
         report.problems.append(Problem("corrupt", "jobs", error.message))
+    report.problems += _check_states(core)
     report.unused_objects = len(sizes.keys() - checker.used)
     return report
+
+
+def _check_states(core: Core) -> Iterator[Problem]:
+    """Each stream can go on from its newest batch."""
+    with core.database.read() as session:
+        newest = {flow.name: dict(flow.facts.get("state") or {}) for flow in flows.listed(session)}
+    for name, state in newest.items():
+        if not state:
+            continue
+        try:
+            checkpoints.check(core.objects, state["checkpoint"], int(state["batch"]), str(name))
+        except CheckpointDamaged as error:
+            yield Problem("state", str(name), error.message)
 
 
 def _check_refs(session: Session, repo: int, name: str) -> Iterator[Problem]:

@@ -4,21 +4,25 @@ The order makes it safe. Commits that nothing leads to go first, in one transact
 that reuses their files checks in its own transaction that they are still there. Then objects are
 listed, then the leases of living writers are read, and only then is everything marked that any
 commit names. An object that was listed either belongs to a writer still alive, or its commit
-is seen by the marking, or nobody will ever name it.
+is seen by the marking, or nobody will ever name it. The state of a stream is no such object: it
+is the stream's own to remove (`checkpoints.prune`), and goes here when the stream's repo is gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from trunkline.lake.checkpoints import of_nobody
 from trunkline.lake.core import Core
 from trunkline.lake.erase import finish_erasures
 from trunkline.lake.jobobjects import prune_results
 from trunkline.lake.reach import Unreachable, unreachable_commits, used_objects
-from trunkline.storage.catalog import checks, commits, leases
+from trunkline.storage.catalog import checks, commits, leases, repos
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import DATA, JOBS, MANIFESTS, PACKS, txn_of
+from trunkline.storage.objects.loose import loose
 from trunkline.storage.objects.port import ObjectInfo
 
 PREFIXES = (DATA, PACKS, MANIFESTS, JOBS)
@@ -67,13 +71,18 @@ def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
         for info in found
         if info.key not in used and info.modified <= cutoff and txn_of(info.key) not in living
     ]
+    lost = of_nobody(core.objects, partial(_repos, core))
+    states = [info for info in lost if info.modified <= cutoff]
     if not dry_run:
         _delete(core, doomed)
+        loose(core.objects).delete(info.key for info in states)
+    kept = len(found) - len(doomed)
+    doomed += states
     return GcReport(
         len(gone),
         len(doomed),
         sum(info.size for info in doomed),
-        len(found) - len(doomed),
+        kept,
         len(waiting),
         dry_run,
     )
@@ -103,6 +112,11 @@ def _split(
 ) -> tuple[list[Unreachable], list[Unreachable]]:
     gone = [x for x in lost if (x.since if x.since is not None else now) <= now - grace]
     return gone, [x for x in lost if x not in gone]
+
+
+def _repos(core: Core) -> set[int]:
+    with core.database.read() as session:
+        return {repo.key for repo in repos.all_repos(session)}
 
 
 def _forget_samples(core: Core, keep_seconds: float) -> None:

@@ -8,8 +8,10 @@ from trunkline.lake.core import Core
 from trunkline.model.commits import Repo, RepoKind
 from trunkline.model.jobs import JobState
 from trunkline.model.lineage import Graph, GraphEdge, GraphNode
+from trunkline.model.pipelines import INGEST
+from trunkline.model.streams import Flow, FlowState
 from trunkline.pipelines.cron import in_words
-from trunkline.storage.catalog import Session, jobs, pipelines, repos, timing
+from trunkline.storage.catalog import Session, flows, jobs, pipelines, repos, timing
 from trunkline.storage.catalog.pipelines import PipelineRow
 
 PAUSED = "paused"
@@ -51,9 +53,12 @@ def _node(
 ) -> GraphNode:
     name, held = str(repo.name), _held(repo)
     if row := rows.get(repo.key):
-        state, reason = _state(session, row)
-        detail = ", ".join(filter(None, (f"v{row.version}", held, reason)))
-        return GraphNode(name, "pipeline", state, detail)
+        flow = flows.find(session, repo.key)
+        is_ingest = flow is not None and flow.kind == INGEST
+        state, reason = _ingest(row, flow) if flow and is_ingest else _state(session, row)
+        source = f"from {_source(session, row)}" if is_ingest else ""
+        detail = ", ".join(filter(None, (f"v{row.version}", source, held, reason)))
+        return GraphNode(name, flow.kind if flow else "pipeline", state, detail)
     if repo.kind is RepoKind.CRON:
         return GraphNode(name, "cron", "", crons.get(repo.key, "only by hand"))
     return GraphNode(name, "repo", "", held)
@@ -68,6 +73,19 @@ def _state(session: Session, row: PipelineRow) -> tuple[str, str]:
         return "", "never ran"
     state = WAITING if last.state is JobState.CREATED else str(last.state)
     return state, last.reason
+
+
+def _ingest(row: PipelineRow, flow: Flow) -> tuple[str, str]:
+    """How an ingest is, which has no jobs: paused, or as it says itself."""
+    if row.paused:
+        return PAUSED, ""
+    return (str(flow.state), flow.reason) if flow.state is not FlowState.IDLE else ("", "")
+
+
+def _source(session: Session, row: PipelineRow) -> str:
+    """The kind of an ingest's source: folder, kafka …"""
+    version = pipelines.version(session, row.repo, row.version)
+    return next(iter(version.spec["source"]), "") if version else ""
 
 
 def _held(repo: Repo) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from trunkline.errors import CommitUnfinished, InUse, Precondition
 from trunkline.lake.branches import moved_by_hand, refuse_open, refuse_read
 from trunkline.lake.core import Core, repo_key, resolve, resolve_commit
 from trunkline.lake.differences import Difference, differences
+from trunkline.lake.flowguards import absorb, refuse_flow, refuse_position
 from trunkline.model.commits import Branch, Commit, RepoCommit
 from trunkline.model.refs import Ref
-from trunkline.storage.catalog import Session, commits, events, refs, repos
+from trunkline.model.streams import Batch
+from trunkline.storage.catalog import Session, commits, events, flows, refs, repos
 from trunkline.storage.catalog.commits import Link
 
 
@@ -24,6 +26,8 @@ class CommitSet:
     id: str
     commits: tuple[Commit, ...]
     sources: dict[str, tuple[RepoCommit, ...]]
+    batches: dict[str, Batch] = field(default_factory=dict)
+    """What is known of those that a stream or an ingest made, by repo."""
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -32,10 +36,15 @@ class CommitSet:
                 {
                     **commit.to_dict(),
                     "provenance": [s.to_dict() for s in self.sources.get(str(commit.repo), ())],
+                    **self._batch(commit),
                 }
                 for commit in self.commits
             ],
         }
+
+    def _batch(self, commit: Commit) -> dict[str, object]:
+        found = self.batches.get(str(commit.repo))
+        return {"batch": found.to_dict()} if found else {}
 
 
 def first_parents(core: Core, ref: Ref, limit: int | None) -> list[Commit]:
@@ -109,10 +118,13 @@ def _changed(core: Core, repo: int, commit: Commit, path: str) -> bool:
 def commit_set(session: Session, set_id: str) -> CommitSet:
     members = commits.in_set(session, set_id)
     edges = {}
+    batches = {}
     for member in members:
         key = repo_key(session, member.repo)
         edges[str(member.repo)] = tuple(commits.sources(session, key, member.id))
-    return CommitSet(set_id, tuple(members), edges)
+        if batch := flows.batch_of(session, key, member.id):
+            batches[str(member.repo)] = batch
+    return CommitSet(set_id, tuple(members), edges, batches)
 
 
 def squash(core: Core, ref: Ref, recursive: bool) -> None:
@@ -140,11 +152,13 @@ def squash(core: Core, ref: Ref, recursive: bool) -> None:
                     f"{commit.short_id} has the unfinished child {child[:12]}.",
                     hint="Finish it first.",
                 )
+        refuse_position(session, repo, commit)
         _refuse_derived(session, repo, commit, recursive)
         if commit.merged:
             raise Precondition(
                 f"{commit.short_id} is a merge; squashing it would lose where its data came from."
             )
+        absorb(session, repo, commit.id, children)
         commits.reparent(session, repo, commit.id, commit.parent)
         commits.remove(session, repo, [commit.id])
         events.emit(session, "squash", commit.repo, {"id": commit.id})
@@ -157,12 +171,15 @@ def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
         repo = found.repo
         branches = [b for b in refs.branches(session, repo) if commit.id in (b.head, b.open)]
         _refuse_tagged(session, repo, commit)
+        for branch in branches:
+            refuse_flow(session, repo, commit.repo, branch.name)
         refuse_read(session, repo, commit)
         if commits.children(session, repo, commit.id, good=True):
             raise Precondition(
                 f"{commit.short_id} has children that build on it.",
                 hint="Drop them first, newest first; or squash it and keep the data.",
             )
+        refuse_position(session, repo, commit)
         _refuse_derived(session, repo, commit, recursive)
         commits.reparent(session, repo, commit.id, commit.parent)
         for branch in branches:
@@ -259,7 +276,12 @@ def _refuse_derived(session: Session, repo: int, commit: Commit, recursive: bool
         if key is None or below is None:
             continue
         _refuse_tagged(session, key, below)
+        for branch in refs.branches(session, key):
+            if branch.head == below.id:
+                refuse_flow(session, key, below.repo, branch.name)
+        refuse_position(session, key, below)
         _refuse_derived(session, key, below, recursive)
+        absorb(session, key, below.id, commits.children(session, key, below.id, good=True))
         commits.reparent(session, key, below.id, below.parent)
         for branch in refs.branches(session, key):
             if branch.open == below.id:

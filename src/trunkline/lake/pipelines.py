@@ -10,6 +10,7 @@ from typing import Any
 
 from trunkline.errors import AlreadyExists, InUse, NotFound, Usage
 from trunkline.lake.core import Core, repo_key
+from trunkline.lake.flowkinds import check_flow, flow_of, has_own_clock
 from trunkline.lake.propagation import end_job, output_branch
 from trunkline.lake.transaction import Transaction
 from trunkline.lake.triggering import catch_up
@@ -32,7 +33,16 @@ from trunkline.model.suggest import did_you_mean
 from trunkline.pipelines.dag import order
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.pipelines.triggers import check_trigger
-from trunkline.storage.catalog import Session, events, jobs, pipelines, refs, repos, timing
+from trunkline.storage.catalog import (
+    Session,
+    events,
+    flows,
+    jobs,
+    pipelines,
+    refs,
+    repos,
+    timing,
+)
 from trunkline.storage.catalog.pipelines import Edge, PipelineRow, VersionRow
 
 SCHEDULE = "schedule"
@@ -168,6 +178,8 @@ class _Application:
         code = repo_key(session, code_repo(self.spec.name))
         if pipelines.find(session, repo) is None:
             pipelines.add(session, repo, code)
+        if (kind := flow_of(self.spec)) and flows.find(session, repo) is None:
+            flows.add(session, repo, kind)
         row = pipelines.find(session, repo)
         assert row is not None
         number = row.version + 1
@@ -199,10 +211,10 @@ class _Application:
             # What it was to do is still to be done.
             must_run = True
         events.emit(session, "pipeline", self.spec.name, {"version": number})
-        return [repo] if must_run else []
+        return [repo] if must_run and not has_own_clock(self.spec) else []
 
     def _edges(self, session: Session, repo: int) -> Iterator[Edge]:
-        waits = self.spec.schedule is not None
+        waits = self.spec.schedule is not None or has_own_clock(self.spec)
         for leaf in leaves(self.spec.input):
             source = repo_key(session, leaf.repo)
             branch = leaf.branch
@@ -212,7 +224,8 @@ class _Application:
             if isinstance(leaf, Pfs) and leaf.trigger is not None:
                 timing.set_trigger(session, source, branch, leaf.trigger)
                 catch_up(session, source, leaf.trigger.branch, self.transaction.author)
-            propagates = leaf.propagation and not (waits and isinstance(leaf, Pfs))
+            silent = (waits and isinstance(leaf, Pfs)) or bool(leaf.stream.static)
+            propagates = leaf.propagation and not silent
             yield Edge(repo, leaf.name, source, branch, propagates, True)
         if self.spec.schedule is not None:
             tick = RepoName(self.spec.name.project, f"{self.spec.name.repo}_{SCHEDULE}")
@@ -273,7 +286,9 @@ def _check_names(session: Session, one: Declared, coming: Collection[RepoName]) 
     spec = one.spec
     where = f"{one.where}: " if one.where else ""
     own = repos.find(session, spec.name)
-    if own is not None and pipelines.find(session, own.key) is None:
+    if own is not None and (row := pipelines.find(session, own.key)) is not None:
+        check_flow(session, row, spec, where)
+    elif own is not None:
         raise AlreadyExists(
             f"{where}There is a repo {spec.name} already, and it is no pipeline's.",
             hint="Give the pipeline another name.",
@@ -335,6 +350,7 @@ def delete(core: Core, name: RepoName, force: bool, keep_repo: bool) -> None:
         ticks = [cron.repo for cron in timing.crons(session, row.repo)]
         _drop_triggers(session, row.repo, name, ())
         pipelines.remove(session, row.repo)
+        flows.remove(session, row.repo)
         if keep_repo:
             repos.set_kind(session, row.repo, RepoKind.USER)
         else:

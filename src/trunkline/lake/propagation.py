@@ -18,6 +18,7 @@ from trunkline.storage.catalog import (
     Session,
     commits,
     events,
+    flows,
     jobs,
     pipelines,
     refs,
@@ -208,7 +209,8 @@ def open_job(
         backfill=backfill,
         replay=replay,
     )
-    jobs.add(session, pipeline.repo, job, str(declared.spec.get("pool") or ""))
+    lane = jobs.STREAM if flows.find(session, pipeline.repo) else ""
+    jobs.add(session, pipeline.repo, job, str(declared.spec.get("pool") or ""), lane)
     events.emit(session, "job", pipeline.name, {"id": set_id, "state": str(job.state)})
 
 

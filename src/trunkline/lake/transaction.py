@@ -46,9 +46,12 @@ class Raced(Exception):
 class Transaction:
     """Commits, repos and branches that take effect together, under one id, or not at all."""
 
-    def __init__(self, core: Core, author: str, message: str = "") -> None:
+    def __init__(
+        self, core: Core, author: str, message: str = "", keys: KeyMaker | None = None
+    ) -> None:
+        """With `keys` its objects are another's, such as a job's, whose lease keeps them."""
         self.core = core
-        self.id = new_id()
+        self.id = keys.txn if keys is not None else new_id()
         self.ended = False
         self.author = author
         self.message = message
@@ -58,7 +61,7 @@ class Transaction:
         self._afterwards: list[Callable[[Session], Iterable[int]]] = []
         self.new_repos: set[RepoName] = set()
         self._new_branches: dict[Ref, Ref | None] = {}
-        self.keys, options = KeyMaker(self.id), core.options
+        self.keys, options = keys or KeyMaker(self.id), core.options
         self.intake = Intake(
             core.objects,
             self.keys,
@@ -255,7 +258,10 @@ class Transaction:
                 create(session)
             done = [self._publish_one(session, plan) for plan in plans]
             forced = [repo for act in self._afterwards for repo in act(session)]
-            spread(session, self.id, self._change(session, done, forced))
+            loud = [
+                commit for commit, plan in zip(done, plans, strict=True) if not plan.draft.quiet
+            ]
+            spread(session, self.id, self._change(session, loud, forced))
             crashpoint("commit.in_transaction")
         return done
 

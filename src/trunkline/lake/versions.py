@@ -64,7 +64,9 @@ class NextVersion:
         """Whether its output may be another than that of the version before."""
         if self.before is None or self.before.digest != self.digest:
             return True
-        fields = ("input", "output_branch")
+        # Of a stream's inputs, the digest has all that counts.
+        is_stream = "stream" in self.spec.get("transform", {})
+        fields = ("output_branch",) if is_stream else ("input", "output_branch")
         return any(self.before.spec.get(field) != self.spec.get(field) for field in fields)
 
 

@@ -21,6 +21,7 @@ class Origin(StrEnum):
     CHERRY_PICK = "cherry-pick"
     PIPELINE = "pipeline"
     SCHEDULE = "schedule"
+    INGEST = "ingest"
 
 
 class RepoKind(StrEnum):

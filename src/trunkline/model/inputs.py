@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
+from trunkline.model.streams import StreamInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Pfs:
     reference: bool = False
     propagation: bool = True
     trigger: Trigger | None = None
+    stream: StreamInput = StreamInput()
+    """How a stream pipeline reads it; means nothing to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class Cron:
     outer_join = lazy = empty_files = reference = False
     propagation = True
     trigger = None
+    stream = StreamInput()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trunkline.model.commits import RepoName
+from trunkline.model.streams import Batch
 from trunkline.model.time import to_rfc3339
 
 
@@ -119,6 +120,12 @@ class Job:
     backfill: str | None = None
     replay: str = field(default="", repr=False)
     """The rule whose quarantined rows it makes again, or * for all; "" if it is no such job."""
+    lane: str = field(default="", repr=False)
+    """"stream" for jobs of streams, whose units of work are batches and not datums."""
+
+    @property
+    def is_stream(self) -> bool:
+        return self.lane == "stream"
 
     @property
     def short_id(self) -> str:
@@ -224,7 +231,12 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """Something to show while jobs run. `rate` is datums per second, `left` seconds."""
+    """Something to show while jobs run. `rate` is datums per second, `left` seconds.
+
+    A job of a stream has its `batch` where it made a commit. A `kind` of "empty" is such a job of
+    which nothing came: it is gone. "ingest" is what an ingest says: its name,
+    ": ", and that.
+    """
 
     kind: str
     text: str = ""
@@ -235,6 +247,7 @@ class RunEvent:
     total: int = 0
     rate: float = 0.0
     left: float | None = None
+    batch: Batch | None = None
 
 
 def _moment(micros: int | None) -> str | None:

@@ -99,12 +99,16 @@ class GraphEdge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A "repo", a "pipeline" with its output, or a "cron" repo."""
+    """A "repo", a "cron" repo, or a "pipeline", "stream" or "ingest" with its output."""
 
     name: str
     kind: str
     state: str = ""
     detail: str = ""
+
+    @property
+    def is_pipeline(self) -> bool:
+        return self.kind in ("pipeline", "stream", "ingest")
 
     def to_dict(self) -> dict[str, object]:
         return {"name": self.name, "kind": self.kind, "state": self.state, "detail": self.detail}

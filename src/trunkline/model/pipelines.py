@@ -8,6 +8,7 @@ from enum import StrEnum
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
 from trunkline.model.expectations import Expectation
 from trunkline.model.inputs import Input
+from trunkline.model.streams import History, IngestSource, Streaming
 from trunkline.model.time import to_rfc3339
 
 
@@ -42,16 +43,18 @@ class OnChange(StrEnum):
     REFRESH = "refresh"
 
 
-TRANSFORMS = ("cmd", "python", "sql", "spark")
+TRANSFORMS = ("cmd", "python", "sql", "spark", "stream")
+INGEST = "ingest"
 
 Param = str | int | float | bool | tuple[str | int | float | bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """What is done with a datum. One of `cmd`, `python`, `sql` and `spark` is set.
+    """What is done with a datum. One of `cmd`, `python`, `sql`, `spark` and `stream` is set, and
+    none of an ingest, which only brings data in.
 
-    `python` and `spark` are "file.py:function" in the code folder. `sql` is the text of the
+    `python`, `spark` and `stream` are "file.py:function" in the code folder. `sql` is the text of the
     statements; `sql_file` is the file it was in, for errors. `code` is where the files that
     travel with the pipeline were when it was applied; its commit is kept with the version.
     `secrets` are pairs of a variable and the secret it gets: "name" or "name/key". Dates among
@@ -63,6 +66,9 @@ class Transform:
     sql: str = ""
     sql_file: str = ""
     spark: str = ""
+    stream: str = ""
+    streaming: Streaming | None = None
+    """Set for streams: those of `stream`, and those whose query is `sql`."""
     mode: Mode = Mode.WHOLE
     partition_by: tuple[str, ...] = ()
     params: tuple[tuple[str, Param], ...] = ()
@@ -81,11 +87,14 @@ class Transform:
 
     @property
     def kind(self) -> str:
-        return next(kind for kind in TRANSFORMS if getattr(self, kind))
+        if self.streaming is not None:
+            return "stream"
+        return next((kind for kind in TRANSFORMS if getattr(self, kind)), INGEST)
 
     @property
     def makes_tables(self) -> bool:
-        return bool(self.sql or self.spark)
+        """Whether it is a batch transform of tables; a stream makes them in its own way."""
+        return bool(self.sql or self.spark) and self.streaming is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +145,10 @@ class PipelineSpec:
     spark: tuple[tuple[str, str], ...] = ()
     expectations: tuple[Expectation, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
+    source: IngestSource | None = None
+    """Of an ingest: where its data comes from. It has no input then (`Union(())`)."""
+    history: History = History()
+    """Of a stream or an ingest: how its history is kept short."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import InvalidSpec
@@ -38,10 +38,13 @@ InputDict = dict[str, Any]
 # Options that a spec has inside `transform`; all others are its own fields.
 _OF_TRANSFORM = {
     "accept_return_code", "code", "env", "err_cmd", "err_stdin", "mode", "on_change", "params",
-    "partition_by", "requirements", "sandbox", "secrets", "stdin", "working_dir",
+    "output", "partition_by", "requirements", "retain", "sandbox", "secrets", "stdin", "stream",
+    "trigger", "working_dir",
 }  # fmt: skip
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _SHORT = {
+    "interval": ("transform", "trigger", "interval"),
+    "upsert": ("transform", "output", "upsert"),
     "parallelism": ("parallelism_spec", "constant"),
     "memory": ("resource_limits", "memory"),
 }
@@ -52,15 +55,24 @@ def pfs(
     glob: str = "/",
     name: str | None = None,
     branch: str | None = None,
+    *,
+    watermark: str | tuple[str, Any] | Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> InputDict:
-    """Files and folders of a repo: one datum for each match of `glob`."""
-    return {"pfs": _given(repo=repo, glob=glob, name=name, branch=branch, **fields)}
+    """Files and folders of a repo: one datum for each match of `glob`.
+
+    For streams: `watermark` is a column of times and how late rows may be, as in ("ts", "10s").
+    """
+    if isinstance(watermark, tuple):
+        column, delay = watermark
+        watermark = {"column": column, "delay": delay}
+    leaf = given(repo=repo, glob=glob, name=name, branch=branch, watermark=watermark, **fields)
+    return {"pfs": leaf}
 
 
 def cron(name: str, spec: str, **fields: Any) -> InputDict:
     """A clock: one datum for each tick."""
-    return {"cron": _given(name=name, spec=spec, **fields)}
+    return {"cron": given(name=name, spec=spec, **fields)}
 
 
 def cross(*members: InputDict) -> InputDict:
@@ -90,6 +102,10 @@ class Declared:
         self.raw = raw
         self.file = file
         self.line = line
+
+    def __repr__(self) -> str:
+        kind = next(kind for kind in ("pipeline", "ingest") if kind in self.raw)
+        return f"<{kind} {self.raw[kind]['name']} at {self.where}>"
 
     @property
     def where(self) -> str:
@@ -128,14 +144,11 @@ class PipelineFunction(Declared):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
-    def __repr__(self) -> str:
-        return f"<pipeline {self.raw['pipeline']['name']} at {self.where}>"
-
     def read(self, project: str, read_file: Callable[[str], str] | None = None) -> Specs:
         """Also checked: that its parameters are its inputs, if they are DataFrames."""
         found = super().read(project, read_file)
         spec = found.specs[0].spec
-        if spec.transform.spark:
+        if spec.transform.spark or spec.transform.stream:
             inputs = [*dict.fromkeys(leaf.name for leaf in leaves(spec.input))]
             Signature.of(self.function, self.where).check(inputs, self.where)
         return found
@@ -152,7 +165,10 @@ class PipelineFunction(Declared):
 
 
 class Pipeline(Declared):
-    """A pipeline whose work is done by a command, or by SQL: its text, or a file with it."""
+    """A pipeline whose work is done by a command, or by SQL: its text, or a file with it.
+
+    With `stream`, the SQL is that of a stream.
+    """
 
     def __init__(
         self,
@@ -161,17 +177,15 @@ class Pipeline(Declared):
         input: InputDict,
         cmd: Iterable[str] | None = None,
         sql: str | os.PathLike[str] | None = None,
+        stream: str | os.PathLike[str] | None = None,
         project: str | None = None,
         **options: Any,
     ) -> None:
         command = cmd if isinstance(cmd, str | None) else list(cmd)
-        transform = _given(cmd=command, sql=sql)
+        transform = given(cmd=command, sql=sql, stream=stream)
         caller = sys._getframe(1)
-        raw = _raw(name, project, input, transform, options)
+        raw = raw_of(name, project, input, transform, options)
         super().__init__(raw, caller.f_code.co_filename, caller.f_lineno)
-
-    def __repr__(self) -> str:
-        return f"<pipeline {self.raw['pipeline']['name']} at {self.where}>"
 
 
 def pipeline(
@@ -184,13 +198,10 @@ def pipeline(
     """
 
     def declare(function: Callable[..., Any]) -> PipelineFunction:
-        code = getattr(function, "__code__", None)
-        if code is None:
-            raise InvalidSpec(f"{function!r} is not a function that was written with def.")
-        file, line = code.co_filename, code.co_firstlineno
+        file, line = code_of(function)
         kind = _kind(function, f"{file}:{line}")
-        transform = {kind: f"{_base(file)}:{function.__name__}"}
-        raw = _raw(name or function.__name__, project, input, transform, options)
+        transform = {kind: f"{base_of(file)}:{function.__name__}"}
+        raw = raw_of(name or function.__name__, project, input, transform, options)
         return PipelineFunction(function, raw)
 
     return declare
@@ -216,7 +227,7 @@ def _declared(value: object) -> Iterator[Declared]:
         yield from (member for member in members if isinstance(member, Declared))
 
 
-def _raw(
+def raw_of(
     name: str,
     project: str | None,
     input: InputDict,
@@ -224,19 +235,32 @@ def _raw(
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
     raw: dict[str, Any] = {
-        "pipeline": _given(name=name, project=project),
-        "input": _plain(input),
+        "pipeline": given(name=name, project=project),
+        "input": plain(input),
         "transform": dict(transform),
     }
     for option, value in options.items():
         if option in _OF_TRANSFORM:
-            raw["transform"][option] = _plain(value)
+            raw["transform"][option] = plain(value)
         elif option in _SHORT:
-            outer, inner = _SHORT[option]
-            raw[outer] = {**raw.get(outer, {}), inner: value}
+            *outer, inner = _SHORT[option]
+            if outer[-1] in _OF_TRANSFORM & options.keys():
+                raise InvalidSpec(f"{name}: {option} and {outer[-1]} say the same.")
+            place = raw
+            for part in outer:
+                place = place.setdefault(part, {})
+            place[inner] = plain(value)
         else:
-            raw[option] = _plain(value)
+            raw[option] = plain(value)
     return raw
+
+
+def code_of(function: Callable[..., Any]) -> tuple[str, int]:
+    """The file and the line of a function."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise InvalidSpec(f"{function!r} is not a function that was written with def.")
+    return code.co_filename, code.co_firstlineno
 
 
 def _kind(function: Callable[..., Any], where: str) -> str:
@@ -256,20 +280,22 @@ def _kind(function: Callable[..., Any], where: str) -> str:
     return "spark"
 
 
-def _given(**fields: Any) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in fields.items() if value is not None}
+def given(**fields: Any) -> dict[str, Any]:
+    return {name: plain(value) for name, value in fields.items() if value is not None}
 
 
-def _plain(value: Any) -> Any:
-    """Python has tuples, dates and paths where a spec has lists and text."""
+def plain(value: Any) -> Any:
+    """Python has tuples, dates, spans and paths where a spec has lists, numbers and text."""
     if isinstance(value, list | tuple):
-        return [_plain(member) for member in value]
+        return [plain(member) for member in value]
     if isinstance(value, Mapping):
-        return {key: _plain(member) for key, member in value.items()}
+        return {key: plain(member) for key, member in value.items()}
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     return str(value) if hasattr(value, "__fspath__") else value
 
 
-def _base(file: str) -> str:
+def base_of(file: str) -> str:
     return file.replace("\\", "/").rpartition("/")[2]

@@ -200,8 +200,7 @@ class _Loading:
     def is_plainly_decorated(self, definition: _Definition) -> bool:
         """Whether its decorators are known to keep nothing of what they decorate."""
         return all(
-            self.is_known(decorator.func if isinstance(decorator, ast.Call) else decorator)
-            and self.is_pure(decorator)
+            self.is_known(_called(decorator)) and self.is_pure(decorator)
             for decorator in definition.decorator_list
         )
 
@@ -227,8 +226,7 @@ class _Loading:
                 statement.decorator_list = [
                     decorator
                     for decorator in statement.decorator_list
-                    if not isinstance(decorator, ast.Call)
-                    or not self.dotted(decorator.func).startswith(_OURS)
+                    if not self.dotted(_called(decorator)).startswith(_OURS)
                 ]
 
     def drop_docstrings(self, statement: ast.stmt) -> None:
@@ -237,6 +235,11 @@ class _Loading:
                 continue
             if self.is_plainly_decorated(node):
                 node.body = node.body[1:] or [ast.Pass()]
+
+
+def _called(decorator: ast.expr) -> ast.expr:
+    """What decorates: `tl.ingest`, with or without options."""
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
 def _is_name(target: ast.expr) -> bool:

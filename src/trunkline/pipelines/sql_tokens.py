@@ -39,6 +39,7 @@ _comment_edge = re.compile(r"/\*|\*/")
 
 # Where SQL is that stands in the spec itself.
 INLINE = "transform.sql"
+_IN_SPECS = (INLINE, "transform.stream")
 # Wider lines are cut around the place that is pointed at.
 _WIDEST = 100
 
@@ -117,7 +118,7 @@ def position(sql: str, offset: int) -> tuple[int, int]:
 def refuse(sql: str, offset: int, where: str, message: str, hint: str = "") -> NoReturn:
     """An error with its place: `day.sql:3: …`, or `transform.sql, line 3: …` inside a spec."""
     line, column = position(sql, min(offset, len(sql)))
-    place = f"{where}, line {line}" if where == INLINE else f"{where}:{line}"
+    place = f"{where}, line {line}" if where in _IN_SPECS else f"{where}:{line}"
     raise InvalidSpec(caret(sql, line, column, f"{place}: {message}"), hint=hint)
 
 

@@ -12,6 +12,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.transaction import Transaction
 from trunkline.pipelines.cron import slot_name
 from trunkline.schedule.following import move_due, next_move
+from trunkline.schedule.intervals import StreamClock
 from trunkline.schedule.ticks import draft_tick
 from trunkline.schedule.timetable import timetable
 from trunkline.storage.catalog import Session, events, timing
@@ -45,17 +46,19 @@ class Ticker:
         self._author = author
         self._asleep: dict[int, tuple[CronRow, int | None]] = {}
         self._reported: dict[object, str] = {}
+        self.streams = StreamClock(core)
 
     def now(self) -> int:
         """The database's clock, which decides what is due."""
         with self._core.database.read() as session:
             return session.now()
 
-    def fire_due(self, stop: threading.Event | None = None) -> int | None:
+    def fire_due(self, stop: threading.Event | None = None, *, waits: bool = True) -> int | None:
         """Fire all that is due now; when the next slot of all is due, None if there is none.
 
         A schedule that cannot be read or fired is logged and holds up no other. `Unavailable`
-        is raised: nothing is lost by calling again. `stop` makes it return after a slot.
+        is raised: nothing is lost by calling again. `stop` makes it return after a slot. Without
+        `waits` streams do not wait for their interval to pass.
         """
         now = self.now()
         failed: set[int] = set()
@@ -72,6 +75,9 @@ class Ticker:
             if not due:
                 break
         coming.append(self._follow(now))
+        before = self.streams.opened
+        coming.append(self.streams.open_due(now, waits=waits))
+        self.fired += self.streams.opened - before
         return min((moment for moment in coming if moment is not None), default=None)
 
     def _look(

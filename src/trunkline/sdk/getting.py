@@ -15,8 +15,8 @@ from trunkline.lake.core import Core, Resolved
 from trunkline.model.entries import Entry, line_path
 from trunkline.model.refs import Ref
 from trunkline.pipelines.globs import Glob
+from trunkline.sdk.chunks import open_chunks
 from trunkline.sdk.results import GetReport
-from trunkline.sdk.streams import open_chunks
 from trunkline.sdk.writer import Progress
 from trunkline.storage.catalog import erasures
 from trunkline.storage.objects.outlet import export

@@ -12,6 +12,7 @@ from trunkline.model.display import fields, table
 from trunkline.sdk.base import Location, core_options, store_options
 from trunkline.sdk.checks import Checks
 from trunkline.sdk.contents import Contents
+from trunkline.sdk.flows import Flows
 from trunkline.sdk.history import History
 from trunkline.sdk.jobs import Jobs
 from trunkline.sdk.lineage import Tracing
@@ -59,6 +60,7 @@ class Lake(
     Upkeep,
     Pipelines,
     Jobs,
+    Flows,
     Running,
     Queries,
     Tracing,

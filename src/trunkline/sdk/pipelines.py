@@ -11,7 +11,7 @@ from trunkline.lake.bell import bell_of
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.inputs import leaves
 from trunkline.model.jobs import DatumInfo
-from trunkline.model.pipelines import TRANSFORMS, PipelineInfo, PipelineVersion
+from trunkline.model.pipelines import INGEST, TRANSFORMS, PipelineInfo, PipelineVersion
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
 from trunkline.storage.catalog import Session, jobs, pipelines, repos, timing
@@ -89,7 +89,6 @@ class Pipelines(LakeBase):
         args: Mapping[str, str] | None = None,
     ) -> PlanReport:
         """What `apply` would do, and why; without arguments, what is due for every pipeline."""
-        from trunkline.jobs.listing import plan_of
         from trunkline.lake.pipelines import check
         from trunkline.sdk.specs import gather
 
@@ -104,7 +103,7 @@ class Pipelines(LakeBase):
         for one in ordered:
             version, action = self._would_be(one, mode)
             note = _waits_for(one, plans)
-            plans.append(plan_of(self._core, version, action, graph[one.spec.name], note))
+            plans.append(self._plan(version, action, graph[one.spec.name], note))
         return PlanReport(tuple(plans), tuple(found.ignored))
 
     def datums_of(
@@ -112,6 +111,7 @@ class Pipelines(LakeBase):
     ) -> Iterator[tuple[RepoName, DatumInfo]]:
         """The datums of specs that need never have run, at the present heads."""
         from trunkline.jobs.listing import of_spec
+        from trunkline.lake.flowkinds import flow_of
         from trunkline.lake.pipelines import check
         from trunkline.lake.versions import Reprocess
         from trunkline.sdk.specs import gather
@@ -121,7 +121,7 @@ class Pipelines(LakeBase):
             ordered = check(session, found.declared)
         for one in ordered:
             version, _ = self._would_be(one, Reprocess.CHANGED)
-            for info in of_spec(self._core, version):
+            for info in of_spec(self._core, version) if not flow_of(one.spec) else ():
                 yield one.spec.name, info
 
     def pipelines(self, all_projects: bool = False) -> list[PipelineInfo]:
@@ -257,7 +257,6 @@ class Pipelines(LakeBase):
     def _due(self) -> Iterator[PipelinePlan]:
         """What the next job of each pipeline would do now."""
         from trunkline.jobs.context import declared
-        from trunkline.jobs.listing import plan_of
 
         with self._core.database.read() as session:
             rows = pipelines.all_pipelines(session, self.project)
@@ -267,7 +266,20 @@ class Pipelines(LakeBase):
             assert version is not None
             note = "paused" if row.paused else ""
             present = declared(row.name, version)
-            yield plan_of(self._core, present, "unchanged", graph[row.name], note)
+            yield self._plan(present, "unchanged", graph[row.name], note)
+
+    def _plan(
+        self, version: PipelineVersion, action: str, readers: tuple[str, ...], note: str
+    ) -> PipelinePlan:
+        """What it would do. A stream or an ingest has no datums: it goes on from where it is."""
+        from trunkline.jobs.listing import PipelinePlan, plan_of
+        from trunkline.lake.flowkinds import flow_of
+
+        if not (kind := flow_of(version.spec)):
+            return plan_of(self._core, version, action, readers, note)
+        told = f"{kind}: goes on from where it is"
+        note = f"{told}, {note}" if note else told
+        return PipelinePlan(version.name, action, version.version, downstream=readers, note=note)
 
     def _would_be(self, one: Declared, mode: Reprocess) -> tuple[PipelineVersion, str]:
         """The version that applying would make, without making it."""
@@ -315,6 +327,12 @@ def _mode(reprocess: bool, no_reprocess: bool) -> Reprocess:
     return Reprocess.NOTHING if no_reprocess else Reprocess.CHANGED
 
 
+def _kind(spec: Mapping[str, Any]) -> str:
+    """What does the work, as the spec that is kept says it."""
+    given = spec.get("transform", {})
+    return next((kind for kind in TRANSFORMS if kind in given), INGEST)
+
+
 def _info(session: Session, row: pipelines.PipelineRow, version: int | None = None) -> PipelineInfo:
     declared = pipelines.version(session, row.repo, version or row.version)
     if declared is None:
@@ -335,7 +353,7 @@ def _info(session: Session, row: pipelines.PipelineRow, version: int | None = No
         updated=declared.created,
         description=str(spec.get("description", "")),
         inputs=tuple(name for s in sources if (name := repos.name_of(session, s))),
-        kind=next(kind for kind in TRANSFORMS if kind in spec["transform"]),
+        kind=_kind(spec),
         schedule=words,
         last_job=found[0].id if found else None,
         last_state=str(found[0].state) if found else None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from trunkline.errors import Usage
 from trunkline.ingest.sources import local_files
 from trunkline.model.paths import join, normalize_path
-from trunkline.sdk.streams import open_chunks
+from trunkline.sdk.chunks import open_chunks
 from trunkline.sdk.writer import CommitWriter, Progress
 from trunkline.storage.objects.open import open_foreign
 from trunkline.storage.objects.port import ObjectStore

@@ -109,6 +109,12 @@ class Status:
     jobs_waiting: int = 0
     jobs_running: int = 0
     jobs_failed: int = 0
+    streams: int = 0
+    ingests: int = 0
+    flows_failed: tuple[str, ...] = ()
+    """Streams and ingests that have failed."""
+    flows_behind: tuple[str, ...] = ()
+    """Streams that have not read what has been there for more than a minute."""
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -126,4 +132,8 @@ class Status:
             "jobs_waiting": self.jobs_waiting,
             "jobs_running": self.jobs_running,
             "jobs_failed": self.jobs_failed,
+            "streams": self.streams,
+            "ingests": self.ingests,
+            "flows_failed": list(self.flows_failed),
+            "flows_behind": list(self.flows_behind),
         }

@@ -5,28 +5,37 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from trunkline.model.jobs import Job, JobState, RunEvent
 from trunkline.sdk.base import LakeBase
 
+if TYPE_CHECKING:
+    from trunkline.ingest.keeper import Drained, Keeper
+    from trunkline.jobs.worker import Worker
+    from trunkline.schedule.ticker import Ticker
+
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """The jobs that ended, in order, and how long it took."""
+    """The jobs that ended, in order, what ingests brought in, and how long it took."""
 
     jobs: tuple[Job, ...]
     seconds: float
+    ingests: tuple[Drained, ...] = ()
 
     @property
     def failed(self) -> int:
         bad = (JobState.FAILURE, JobState.UNRUNNABLE)
-        return sum(job.state in bad for job in self.jobs)
+        ingests = sum(bool(one.error) for one in self.ingests)
+        return sum(job.state in bad for job in self.jobs) + ingests
 
     def to_dict(self) -> dict[str, object]:
         return {
             "jobs": [job.to_dict() for job in self.jobs],
+            "ingests": [one.to_dict() for one in self.ingests],
             "failed": self.failed,
             "seconds": round(self.seconds, 3),
         }
@@ -48,6 +57,7 @@ class Running(LakeBase):
         Spark starts when the first datum needs it, with `watch` at once, and stops at the end.
         """
         from trunkline.engine.options import SparkOptions
+        from trunkline.ingest.keeper import Keeper
         from trunkline.jobs.runner import RunnerOptions
         from trunkline.jobs.spark import SparkEngine
         from trunkline.jobs.worker import Worker
@@ -76,7 +86,16 @@ class Running(LakeBase):
             listener=told,
             lease_seconds=self._settings.seconds("worker.lease"),
         )
+        keeper = Keeper(
+            self._core,
+            secrets=options.secrets,
+            holder=worker.name,
+            listener=told,
+            lease_seconds=self._settings.seconds("worker.lease"),
+        )
         scheduler = Scheduler(self._core) if watch else None
+        ending = stop or threading.Event()
+        drained: Sequence[Drained] = ()
         # Planning makes very many small objects that stay: looking through them again and again
         # for cycles, of which there are none, takes longer than making them.
         thresholds = gc.get_threshold()
@@ -84,13 +103,28 @@ class Running(LakeBase):
         try:
             if scheduler is not None:
                 scheduler.start()
+                keeper.start()
                 engine.warm()
+                worker.run(watch=True, stop=ending)
             else:
-                Ticker(self._core).fire_due()
-            worker.run(watch=watch, stop=stop or threading.Event())
+                drained = self._drain(Ticker(self._core), keeper, worker, ending)
         finally:
             gc.set_threshold(*thresholds)
             if scheduler is not None:
                 scheduler.stop()
+            keeper.stop()
             engine.stop()
-        return RunReport(tuple(worker.ended), time.monotonic() - began)
+        return RunReport(tuple(worker.ended), time.monotonic() - began, tuple(drained))
+
+    def _drain(
+        self, ticker: Ticker, keeper: Keeper, worker: Worker, ending: threading.Event
+    ) -> Sequence[Drained]:
+        """Until nothing is due and nothing waits: what a job leaves for a stream counts too."""
+        drained = keeper.drain()
+        while not ending.is_set():
+            before = ticker.fired
+            ticker.fire_due(ending, waits=False)
+            worker.run(watch=False, stop=ending)
+            if ticker.fired == before:
+                break
+        return drained

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from trunkline.ingest.walk import walk
 from trunkline.lake.versions import SPEC_FILE, Declared
 from trunkline.model.inputs import leaves
 from trunkline.model.paths import normalize_path
+from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.suggest import did_you_mean
 from trunkline.pipelines import dsl
 from trunkline.pipelines.declarative import is_project_file
@@ -135,14 +136,57 @@ def _from_spec(sourced: SourcedSpec, folder: Path) -> Declared:
     transform = sourced.spec.transform
     if transform.code:
         code.update(_code_files(folder / transform.code, sourced.where))
-    file = (transform.python or transform.spark).partition(":")[0]
+    file = _function(sourced.spec).partition(":")[0]
     if file and f"/{file}" not in code:
         if transform.code:
             raise NotFound(f"{sourced.where}: there is no {file} in {transform.code}.")
         code[f"/{file}"] = folder / file
     if file:
         _check_function(sourced, code[f"/{file}"])
-    return Declared(sourced.spec, sourced.where, tuple(sorted(code.items(), key=lambda x: x[0])))
+    files = tuple(sorted(code.items(), key=lambda x: x[0]))
+    return Declared(_grounded(sourced, folder), sourced.where, files)
+
+
+def _function(spec: PipelineSpec) -> str:
+    """The file.py:function that does the work; nothing if none does."""
+    if spec.source is not None:
+        return str(spec.source.options.get("function", ""))
+    return spec.transform.python or spec.transform.spark or spec.transform.stream
+
+
+def _grounded(sourced: SourcedSpec, folder: Path) -> PipelineSpec:
+    """The spec of an ingest for workers, who are elsewhere: the folders it names from the root.
+
+    Also checked: that a table can hold the columns of its schema.
+    """
+    source = sourced.spec.source
+    if source is None:
+        return sourced.spec
+    if source.schema:
+        from trunkline.tables.writing.setting import parse_schema
+
+        try:
+            parse_schema(source.schema)
+        except TrunklineError as error:
+            raise InvalidSpec(
+                f"{sourced.where}: schema: {error.message}", hint=error.hint
+            ) from None
+    if source.kind != "folder":
+        return sourced.spec
+
+    def whole(path: str) -> str:
+        return os.path.normpath(folder.absolute() / Path(path).expanduser())
+
+    options, then = dict(source.options), source.options["then"]
+    options["path"] = whole(options["path"])
+    if isinstance(then, Mapping):
+        options["then"] = {"move": whole(then["move"])}
+        if options["then"]["move"] == options["path"]:
+            raise InvalidSpec(
+                f"{sourced.where}: source.folder.then: files would be moved to where they are.",
+                hint="Name another folder.",
+            )
+    return replace(sourced.spec, source=replace(source, options=options))
 
 
 def _check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
@@ -151,7 +195,7 @@ def _check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
     from trunkline.pipelines.source import reachable_source
 
     transform, where = sourced.spec.transform, sourced.where
-    name, _, function = (transform.python or transform.spark).partition(":")
+    name, _, function = _function(sourced.spec).partition(":")
     data = file if isinstance(file, bytes) else _read(file)
     try:
         reachable_source(data.decode(), function, name=name)
@@ -159,7 +203,8 @@ def _check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
         raise InvalidSpec(f"{where}: {name} is not UTF-8 text.") from None
     except TrunklineError as error:
         raise InvalidSpec(f"{where}: {error.message}", hint=error.hint) from None
-    if transform.spark and (found := in_source(data.decode(), function, where)):
+    framed = transform.spark or transform.stream
+    if framed and (found := in_source(data.decode(), function, where)):
         found.check([*dict.fromkeys(leaf.name for leaf in leaves(sourced.spec.input))], where)
 
 
@@ -194,7 +239,7 @@ def _add_declared(found: Gathered, declared: dsl.Declared, project: str) -> None
             path = f"/{own.name}"
             code[path] = _own_file(declared)
         files = tuple(sorted(code.items(), key=lambda one: one[0]))
-        return Declared(sourced.spec, sourced.where, files, source, path)
+        return Declared(_grounded(sourced, own.parent), sourced.where, files, source, path)
 
     found.add(declared.read(project, partial(_text_of, own.parent)), make)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trunkline.model.commits import Commit, RepoKind
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
 from trunkline.sdk.results import OpenCommit, Status
-from trunkline.storage.catalog import jobs, refs, repos
+from trunkline.storage.catalog import flows, jobs, refs, repos
 
 if TYPE_CHECKING:
     from trunkline.lake.erase import ErasureReport
@@ -31,7 +31,12 @@ class Upkeep(LakeBase):
             ]
             count = session.one("SELECT count(*) AS n FROM commits")
             projects = len(repos.projects(session))
-            flow = jobs.overview(session)
+            counts: dict[str, Any] = jobs.overview(session)
+            flowing = bool(flows.listed(session))
+        if flowing:
+            from trunkline.jobs.streaming.status import overview
+
+            counts |= overview(self._core)
         return Status(
             self.location,
             self._core.database.url,
@@ -43,7 +48,7 @@ class Upkeep(LakeBase):
             sum(r.files for r in held),
             sum(r.size for r in held),
             tuple(open_commits),
-            **flow,
+            **counts,
         )
 
     def check(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from trunkline.errors import TrunklineError
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
@@ -30,12 +30,20 @@ from trunkline.pipelines.spec.model import (
     PfsField,
     RetryField,
     ScheduleField,
+    SecretField,
     SpecField,
     TransformField,
     TriggerField,
 )
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.rules import expectations
+from trunkline.pipelines.spec.streams import (
+    glob_of,
+    history_of,
+    query_of,
+    settled_stream,
+    stream_input,
+)
 from trunkline.pipelines.spec.tables import ReadFile, check_kind, settled
 from trunkline.pipelines.spec.values import moment
 
@@ -54,7 +62,7 @@ def build(fields: SpecField, project: str, read_file: ReadFile | None = None) ->
     `read_file` gives the text of a file by its path from where the spec is.
     """
     name = RepoName(fields.pipeline.project or project, fields.pipeline.name)
-    inputs = _Inputs(name)
+    inputs = _Inputs(name, is_stream=fields.transform.stream is not None)
     expression = inputs.expression(fields.input, ("input",))
     inputs.check_names(expression)
     parallelism, sets = fields.parallelism_spec, fields.datum_set_spec
@@ -66,6 +74,9 @@ def build(fields: SpecField, project: str, read_file: ReadFile | None = None) ->
         transform, tables = settled(fields.transform, transform, expression, places, read_file)
         names = [*dict.fromkeys(leaf.name for leaf, _ in places)]
         rules = expectations(fields.expectations, names, tables)
+    elif transform.streaming is not None:
+        transform = settled_stream(fields, transform, expression, inputs.places, read_file)
+        rules = expectations(fields.expectations, [leaf.name for leaf, _ in inputs.places], ())
     return PipelineSpec(
         name=name,
         input=expression,
@@ -87,7 +98,8 @@ def build(fields: SpecField, project: str, read_file: ReadFile | None = None) ->
         schedule=_schedule(fields.schedule),
         spark=tuple(sorted(fields.spark.items())),
         expectations=rules,
-        metadata=_metadata(fields.metadata),
+        metadata=metadata_of(fields.metadata),
+        history=history_of(fields.history),
     )
 
 
@@ -97,19 +109,14 @@ def _transform(fields: TransformField, limits: LimitsField | None) -> Transform:
         what = f"transform has both {given[0]} and {given[1]}."
         raise Flaw(("transform", given[1]), what, "Keep one.")
     if not given:
-        raise Flaw(("transform",), "transform needs cmd, python, sql or spark.")
+        raise Flaw(("transform",), "transform needs cmd, python, sql, spark or stream.")
     if fields.err_stdin and not fields.err_cmd:
         raise Flaw(("transform", "err_stdin"), "transform.err_stdin needs transform.err_cmd.")
-    secrets: dict[str, str] = {}
-    for i, secret in enumerate(fields.secrets):
-        variable = secret.env_var or secret.name
-        if variable in secrets or variable in fields.env:
-            raise Flaw(("transform", "secrets", i), f"The variable {variable} is given twice.")
-        secrets[variable] = f"{secret.name}/{secret.key}" if secret.key else secret.name
+    secrets = secrets_of(fields.secrets, fields.env, ("transform",))
     return Transform(
         cmd=tuple(fields.cmd or ()),
         python=fields.python or "",
-        sql=fields.sql or "",
+        **{"sql": fields.sql or "", **query_of(fields)},
         sql_file=fields.sql_file,
         spark=fields.spark or "",
         partition_by=tuple(fields.partition_by),
@@ -127,6 +134,17 @@ def _transform(fields: TransformField, limits: LimitsField | None) -> Transform:
         sandbox=Sandbox(fields.sandbox),
         memory=limits.memory if limits else None,
     )
+
+
+def secrets_of(fields: Sequence[SecretField], env: Mapping[str, str], loc: Loc) -> dict[str, str]:
+    """The variables that secrets are given in, each with its "name" or "name/key"."""
+    secrets: dict[str, str] = {}
+    for i, secret in enumerate(fields):
+        variable = secret.env_var or secret.name
+        if variable in secrets or variable in env:
+            raise Flaw((*loc, "secrets", i), f"The variable {variable} is given twice.")
+        secrets[variable] = f"{secret.name}/{secret.key}" if secret.key else secret.name
+    return secrets
 
 
 def _retry(fields: RetryField | None) -> Retry:
@@ -151,7 +169,7 @@ def _check_cron(text: str, timezone: str, loc: Loc) -> None:
         raise Flaw(loc, f"{path_text(loc)}: {error.message}", error.hint) from None
 
 
-def _metadata(fields: MetadataField | None) -> tuple[tuple[str, str], ...]:
+def metadata_of(fields: MetadataField | None) -> tuple[tuple[str, str], ...]:
     if fields is None:
         return ()
     pairs = [(f"annotations.{name}", text) for name, text in fields.annotations.items()]
@@ -162,8 +180,9 @@ def _metadata(fields: MetadataField | None) -> tuple[tuple[str, str], ...]:
 class _Inputs:
     """Reads an input expression; remembers where each leaf stands."""
 
-    def __init__(self, pipeline: RepoName) -> None:
+    def __init__(self, pipeline: RepoName, is_stream: bool) -> None:
         self.pipeline = pipeline
+        self.is_stream = is_stream
         self.places: list[tuple[Leaf, Loc]] = []
         self.triggers = 0
 
@@ -194,6 +213,7 @@ class _Inputs:
 
     def pfs(self, fields: PfsField, loc: Loc) -> Pfs:
         branch = fields.branch
+        how = stream_input(fields, loc, self.is_stream)
         trigger = None
         if fields.trigger is not None:
             self.triggers += 1
@@ -203,7 +223,7 @@ class _Inputs:
         return Pfs(
             name=fields.name or fields.repo,
             repo=RepoName(fields.project or self.pipeline.project, fields.repo),
-            glob=fields.glob,
+            glob=glob_of(fields, loc, self.is_stream),
             branch=branch or DEFAULT_BRANCH,
             join_on=fields.join_on,
             outer_join=fields.outer_join,
@@ -213,6 +233,7 @@ class _Inputs:
             reference=fields.reference,
             propagation=fields.propagation == "always",
             trigger=trigger,
+            stream=how,
         )
 
     def cron(self, fields: CronField, loc: Loc) -> Cron:

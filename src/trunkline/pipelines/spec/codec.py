@@ -32,6 +32,19 @@ from trunkline.model.pipelines import (
     Schedule,
     Transform,
 )
+from trunkline.pipelines.spec.flowcodec import (
+    history_from,
+    history_to,
+    input_from,
+    input_to,
+    number,
+    result_input,
+    result_output,
+    source_from,
+    source_to,
+    stream_from,
+    stream_to,
+)
 from trunkline.pipelines.spec.rulecodec import result_rule, rule_from, rule_to, takes_rows
 from trunkline.pipelines.sql_tokens import essence
 
@@ -45,6 +58,8 @@ _MEMBERS: dict[str, type[Cross] | type[Union] | type[Join] | type[Group]] = {
 
 def to_json(spec: PipelineSpec) -> dict[str, Any]:
     """The spec as a user could have written it."""
+    if spec.source is not None:
+        return _ingest_to(spec)
     memory = spec.transform.memory
     sets = _given(number=spec.set_number, size_bytes=spec.set_bytes)
     return {
@@ -69,6 +84,7 @@ def to_json(spec: PipelineSpec) -> dict[str, Any]:
             schedule=_schedule_to(spec.schedule),
             expectations=[rule_to(rule) for rule in spec.expectations],
             spark=dict(spec.spark),
+            history=history_to(spec.history),
             resource_limits=_given(memory=memory),
         ),
     }
@@ -76,6 +92,8 @@ def to_json(spec: PipelineSpec) -> dict[str, Any]:
 
 def from_json(raw: Mapping[str, Any]) -> PipelineSpec:
     """The spec that `to_json` gave. Does not check: texts of users go through `read_specs`."""
+    if "ingest" in raw:
+        return _ingest_from(raw)
     name = RepoName(raw["pipeline"]["project"], raw["pipeline"]["name"])
     sets = raw.get("datum_set_spec", {})
     return PipelineSpec(
@@ -100,6 +118,37 @@ def from_json(raw: Mapping[str, Any]) -> PipelineSpec:
         spark=tuple(sorted(raw.get("spark", {}).items())),
         expectations=tuple(map(rule_from, raw.get("expectations", ()))),
         metadata=_metadata_from(raw.get("metadata", {})),
+        history=history_from(raw.get("history", {})),
+    )
+
+
+def _ingest_to(spec: PipelineSpec) -> dict[str, Any]:
+    assert spec.source is not None
+    return {
+        "ingest": {"project": spec.name.project, "name": spec.name.repo},
+        **source_to(spec.source, _transform_to(spec.transform)),
+        **_given(
+            history=history_to(spec.history),
+            description=spec.description,
+            metadata=_metadata_to(spec.metadata),
+            output_branch=spec.output_branch if spec.output_branch != DEFAULT_BRANCH else "",
+            spark=dict(spec.spark),
+        ),
+    }
+
+
+def _ingest_from(raw: Mapping[str, Any]) -> PipelineSpec:
+    source, code = source_from(raw)
+    return PipelineSpec(
+        name=RepoName(raw["ingest"]["project"], raw["ingest"]["name"]),
+        input=Union(()),
+        transform=_transform_from(code, {}),
+        description=raw.get("description", ""),
+        output_branch=raw.get("output_branch", DEFAULT_BRANCH),
+        spark=tuple(sorted(raw.get("spark", {}).items())),
+        metadata=_metadata_from(raw.get("metadata", {})),
+        source=source,
+        history=history_from(raw.get("history", {})),
     )
 
 
@@ -108,14 +157,17 @@ def result_fields(spec: PipelineSpec) -> dict[str, Any]:
 
     Of an input, only what changes what a datum is shown for the same files counts. Of SQL, not
     its comments and formatting. Of expectations, those that take rows out: others only decide
-    whether a result is published. `requirements` count, as another version of a package is
-    other code; `on_change` does not, as the result is the same in the end.
+    whether a result is published. A stream has no datums, so its inputs count with all but how
+    much of them a batch takes; when batches are made does not. `requirements` count, as another
+    version of a package is other code; `on_change` does not, as the result is the same in the
+    end.
     """
     transform = spec.transform
     shown = {
         f"{leaf.repo}@{leaf.branch}:{leaf.name}": _given(
             empty_files=leaf.empty_files,
             captures=[leaf.glob, leaf.join_on, leaf.group_by] if "(" in leaf.glob else None,
+            stream=result_input(leaf) if transform.streaming else None,
         )
         for leaf in leaves(spec.input)
     }
@@ -124,6 +176,9 @@ def result_fields(spec: PipelineSpec) -> dict[str, Any]:
         python=transform.python,
         sql=essence(transform.sql),
         spark=transform.spark,
+        stream=transform.stream,
+        output=result_output(transform),
+        ingest=source_to(spec.source, {}) if spec.source else None,
         mode=str(transform.mode) if transform.makes_tables else "",
         partition_by=list(transform.partition_by),
         params=dict(transform.params),
@@ -162,10 +217,7 @@ def _given(**fields: Any) -> dict[str, Any]:
 
 
 def _number(seconds: float | None) -> float | None:
-    """Seconds, as a whole number where they are one: 60, not 60.0."""
-    if seconds is None:
-        return None
-    return int(seconds) if seconds == int(seconds) else seconds
+    return None if seconds is None else number(seconds)
 
 
 def _seconds(number: float | None) -> float | None:
@@ -211,6 +263,7 @@ def _pfs_to(leaf: Pfs, project: str) -> dict[str, Any]:
             propagation="" if leaf.propagation else "never",
             trigger=_trigger_to(leaf.trigger),
         ),
+        **input_to(leaf.stream),
     }
 
 
@@ -225,6 +278,7 @@ def _pfs_from(raw: Mapping[str, Any], project: str) -> Pfs:
         **{flag: raw.get(flag, False) for flag in _FLAGS},
         propagation=raw.get("propagation") != "never",
         trigger=_trigger_from(raw.get("trigger")),
+        stream=input_from(raw),
     )
 
 
@@ -291,9 +345,10 @@ def _transform_to(transform: Transform) -> dict[str, Any]:
     return _given(
         cmd=list(transform.cmd),
         python=transform.python,
-        sql=transform.sql,
+        sql=transform.sql if transform.streaming is None else "",
         sql_file=transform.sql_file,
         spark=transform.spark,
+        **stream_to(transform),
         mode=str(transform.mode) if transform.makes_tables else "",
         partition_by=list(transform.partition_by),
         params={name: _listed(value) for name, value in transform.params},
@@ -315,7 +370,7 @@ def _transform_from(raw: Mapping[str, Any], limits: Mapping[str, Any]) -> Transf
     return Transform(
         cmd=tuple(raw.get("cmd", ())),
         python=raw.get("python", ""),
-        sql=raw.get("sql", ""),
+        **{"sql": raw.get("sql", ""), **stream_from(raw)},
         sql_file=raw.get("sql_file", ""),
         spark=raw.get("spark", ""),
         mode=Mode(raw.get("mode", Mode.WHOLE)),

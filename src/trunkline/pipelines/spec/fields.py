@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.fields import FieldInfo
 
 
 class Ignored:
@@ -27,3 +28,20 @@ class Fields(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, title=None)
     refused: ClassVar[dict[str, str]] = {}
+
+
+def fields_of(model: type[Fields]) -> dict[str, FieldInfo]:
+    """The fields by the names that users write."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+class OrShort:
+    """Tells the schema that a map may be written shorter: as text, or as a number."""
+
+    def __init__(self, short: dict[str, Any]) -> None:
+        self.short = short
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [handler(core_schema), self.short]}

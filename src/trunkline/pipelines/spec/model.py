@@ -8,6 +8,15 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from trunkline.pipelines.spec.fields import Fields, NoMeaning, about, ignored
 from trunkline.pipelines.spec.rulefields import ExpectationField
+from trunkline.pipelines.spec.streamfields import (
+    BatchLimitField,
+    Changes,
+    HistoryField,
+    StaticText,
+    StreamOutputText,
+    StreamTrigger,
+    WatermarkText,
+)
 from trunkline.pipelines.spec.tablevalues import (
     Columns,
     ParamName,
@@ -45,7 +54,6 @@ from trunkline.pipelines.spec.values import (
 )
 
 _LATER = "is not supported yet"
-_NEXT = "is not in this version yet"
 
 
 class PipelineField(Fields):
@@ -77,10 +85,7 @@ def _sandbox(given: object) -> object:
 
 
 class TransformField(Fields):
-    refused: ClassVar[dict[str, str]] = {
-        "datum_batching": _LATER,
-        "stream": _NEXT,
-    }
+    refused: ClassVar[dict[str, str]] = {"datum_batching": _LATER}
 
     cmd: Command | None = about("The program to run for each datum, and its arguments.")
     python: PythonFunction | None = about("The function to call for each datum: file.py:function.")
@@ -90,6 +95,19 @@ class TransformField(Fields):
     sql_file: Text = about("The file that the SQL came from, for messages.", "")
     spark: PythonFunction | None = about(
         "The function of DataFrames to call: file.py:function; its parameters are inputs."
+    )
+    stream: Text | None = about(
+        "A query that runs on, batch by batch: file.py:function, a SELECT, or a file ending in "
+        ".sql."
+    )
+    trigger: StreamTrigger | None = about(
+        "When a stream makes a batch: on_commit, or every {interval: 1s}."
+    )
+    output: StreamOutputText | None = about(
+        "What becomes of a stream's rows: append, or {upsert: [columns of the key]}."
+    )
+    retain: Positive | None = about(
+        "So many batches of a stream keep their state, so that it can go back to them; else 100."
     )
     mode: Literal["whole", "together", "each", "append"] | None = about(
         "How sql and spark meet datums: whole (all as one), together (all that must run at once, "
@@ -145,7 +163,9 @@ class PfsField(Fields):
     refused: ClassVar[dict[str, str]] = {"s3": _LATER}
 
     repo: RepoText = Field(description="The repo to read.")
-    glob: GlobText = Field(description="What is one datum: each file or folder it matches.")
+    glob: GlobText | None = about(
+        "What is one datum: each file or folder it matches. Only a stream's may be left out."
+    )
     project: ProjectName | None = about("The repo's project; without it, the pipeline's.")
     name: InputName = about("What the input is called in pfs/; without it, as the repo.", "")
     branch: BranchText = about("The branch to read; without it, main.", "")
@@ -159,6 +179,19 @@ class PfsField(Fields):
         "Whether commits here start jobs, or are only read by the next one.", "always"
     )
     trigger: TriggerField | None = about("Conditions on which new commits are taken in.")
+    watermark: WatermarkText | None = about(
+        'In a stream, which rows are late: {column: ts, delay: 10s}, or "ts 10s".'
+    )
+    changes: Changes | None = about(
+        "In a stream, when rows that were read change or go: raise an error, skip them, or give "
+        "them as rows with a column _change."
+    )
+    limit: BatchLimitField | None = about("In a stream, how much of it one batch takes.")
+    static: StaticText = about(
+        "In a stream, an input that is looked up as a whole: true or moving (as of each batch), "
+        "pinned (as of the start), or a branch, tag or id.",
+        "",
+    )
     repo_type: Literal["", "user"] = about("Only user repos can be read.", "")
     commit: NoMeaning = ignored("a pipeline reads a branch.")
 
@@ -229,15 +262,19 @@ def _every_job(given: object) -> object:
 class SpecField(Fields):
     refused: ClassVar[dict[str, str]] = {
         "service": _LATER,
-        "spout": _LATER,
+        "spout": "is not supported: an ingest brings data in",
         "s3_out": _LATER,
         "egress": _LATER,
         "tf_job": "is not supported",
+        "interval": "goes into transform.trigger",
+        **dict.fromkeys(("source", "schema", "batch"), "goes with ingest, not with pipeline"),
     }
 
     pipeline: PipelineField = Field(description="The pipeline's name and project.")
     input: InputField = Field(description="What it reads: exactly one of its fields.")
-    transform: TransformField = Field(description="What it does: cmd, python, sql or spark.")
+    transform: TransformField = Field(
+        description="What it does: cmd, python, sql, spark or stream."
+    )
     description: Text = about("A sentence about it.", "")
     metadata: MetadataField | None = about("Annotations and labels.")
     output_branch: BranchText = about("The branch it writes; without it, main.", "")
@@ -259,6 +296,7 @@ class SpecField(Fields):
         "What must hold of its tables before they are published.", []
     )
     spark: dict[SparkName, SparkValue] = about("Spark settings of its jobs.", {})
+    history: HistoryField | None = about("How the history of a stream is kept short.")
     resource_limits: LimitsField | None = about("Only memory counts.")
     resource_requests: NoMeaning = ignored("the engine shares out its cores.")
     sidecar_resource_limits: NoMeaning = ignored("there are no pods.")

@@ -10,12 +10,13 @@ from pydantic import ValidationError
 from trunkline.errors import InvalidSpec, Usage
 from trunkline.model.commits import RepoName
 from trunkline.pipelines.spec.build import build
+from trunkline.pipelines.spec.ingestfields import IngestSpecField
+from trunkline.pipelines.spec.ingests import build_ingest
 from trunkline.pipelines.spec.jsonnettext import ReadImport, jsonnet_documents
 from trunkline.pipelines.spec.jsontext import json_documents
 from trunkline.pipelines.spec.messages import first_flaw, refuse_other_than_map
-from trunkline.pipelines.spec.model import SpecField
 from trunkline.pipelines.spec.places import Document, Flaw, Loc, SourcedSpec, Specs
-from trunkline.pipelines.spec.shape import Shape
+from trunkline.pipelines.spec.shape import Shape, model_of
 from trunkline.pipelines.spec.tables import ReadFile
 
 _LARGEST = 16_000_000
@@ -68,8 +69,12 @@ def _read(
     try:
         refuse_other_than_map(document.value)
         assert isinstance(document.value, dict)
-        fields = SpecField.model_validate(shape.spec(document.value))
-        spec = build(fields, project, read_file)
+        raw = shape.spec(document.value)
+        fields = model_of(document.value).model_validate(raw)
+        if isinstance(fields, IngestSpecField):
+            spec = build_ingest(fields, project)
+        else:
+            spec = build(fields, project, read_file)
     except ValidationError as error:
         raise document.refusal(first_flaw(error, shape, document)) from None
     except Flaw as flaw:

@@ -5,19 +5,29 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic.json_schema import models_json_schema
+
+from trunkline.pipelines.spec.ingestfields import IngestSpecField
 from trunkline.pipelines.spec.model import SpecField
 from trunkline.pipelines.spec.places import SCHEMA_FILE
 
 
 def json_schema() -> dict[str, Any]:
     """The schema, made from the models: every field with its description."""
-    schema = SpecField.model_json_schema()
+    _, schema = models_json_schema(
+        [(SpecField, "validation"), (IngestSpecField, "validation")], by_alias=True
+    )
     _drop_titles(schema)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "pipeline.schema.json",
         "title": "Trunkline pipeline",
-        "description": "A pipeline: what it reads, what it does with it, and when.",
+        "description": "A pipeline: what it reads, what it does with it, and when; or an ingest: "
+        "where data comes from.",
+        "type": "object",
+        "if": {"required": ["ingest"]},
+        "then": {"$ref": "#/$defs/IngestSpecField"},
+        "else": {"$ref": "#/$defs/SpecField"},
         **schema,
     }
 

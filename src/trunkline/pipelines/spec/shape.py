@@ -10,7 +10,8 @@ from typing import Any, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from trunkline.model.suggest import did_you_mean, shown
-from trunkline.pipelines.spec.fields import Fields, Ignored
+from trunkline.pipelines.spec.fields import Fields, Ignored, fields_of
+from trunkline.pipelines.spec.ingestfields import IngestSpecField
 from trunkline.pipelines.spec.model import SpecField
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 
@@ -28,7 +29,7 @@ class Shape:
         self.typed: dict[Loc, Loc] = {}
 
     def spec(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        return self._fields(SpecField, raw, (), ())
+        return self._fields(model_of(raw), raw, (), ())
 
     def original(self, loc: Loc) -> Loc:
         """The user's spelling of a place, as far as it was there."""
@@ -42,6 +43,7 @@ class Shape:
     ) -> dict[str, Any]:
         found: dict[str, Any] = {}
         spelled: dict[str, str] = {}
+        known = fields_of(model)
         for key, value in raw.items():
             here = (*typed, key)
             name = _known(model, key)
@@ -57,11 +59,11 @@ class Shape:
                     raise Flaw(here, f"{path_text(here)} {model.refused[name]}.")
             elif value is None:
                 continue
-            elif _is_ignored(model.model_fields[name]):
+            elif _is_ignored(known[name]):
                 if value not in ("", [], {}, False):
                     self.ignored[path_text(tuple(p for p in here if isinstance(p, str)))] = None
             else:
-                found[name] = self._value(model.model_fields[name], value, (*loc, name), here)
+                found[name] = self._value(known[name], value, (*loc, name), here)
         return found
 
     def _value(self, field: FieldInfo, value: Any, loc: Loc, typed: Loc) -> Any:
@@ -81,8 +83,13 @@ class Shape:
         return value
 
 
+def model_of(raw: Mapping[str, Any]) -> type[SpecField] | type[IngestSpecField]:
+    """An ingest says so by its first field; all else is a pipeline."""
+    return IngestSpecField if "ingest" in raw else SpecField
+
+
 def _known(model: type[Fields], key: str) -> str | None:
-    names = {*model.model_fields, *model.refused}
+    names = {*fields_of(model), *model.refused}
     if key in names:
         return key
     snake = _hump.sub(r"_\1", key).lower()
@@ -95,7 +102,7 @@ def _near(model: type[Fields], key: str) -> str:
 
 
 def _meant(model: type[Fields]) -> list[str]:
-    return [name for name, field in model.model_fields.items() if not _is_ignored(field)]
+    return [name for name, field in fields_of(model).items() if not _is_ignored(field)]
 
 
 def _home(key: str) -> str:

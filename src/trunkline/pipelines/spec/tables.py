@@ -16,8 +16,10 @@ from trunkline.pipelines.sqltext import INLINE, check_params, check_reads, fill,
 ReadFile = Callable[[str], str]
 Places = Sequence[tuple[Leaf, Loc]]
 
+_SQL: Loc = ("transform", "sql")
 _FILES = ("cmd", "python")
 _TABLES = ("sql", "spark")
+_STREAM = ("stream",)
 _GOES_WITH = {
     "stdin": ("cmd",),
     "accept_return_code": ("cmd",),
@@ -25,15 +27,18 @@ _GOES_WITH = {
     "err_stdin": _FILES,
     "working_dir": _FILES,
     "sandbox": _FILES,
-    "env": (*_FILES, "spark"),
-    "secrets": (*_FILES, "spark"),
-    "code": (*_FILES, "spark"),
-    "sql_file": ("sql",),
+    "env": (*_FILES, "spark", "stream"),
+    "secrets": (*_FILES, "spark", "stream"),
+    "code": (*_FILES, "spark", "stream"),
+    "sql_file": ("sql", "stream"),
     "mode": _TABLES,
-    "partition_by": _TABLES,
-    "params": _TABLES,
-    "requirements": ("spark",),
+    "partition_by": (*_TABLES, "stream"),
+    "params": (*_TABLES, "stream"),
+    "requirements": ("spark", "stream"),
     "on_change": _TABLES,
+    "trigger": _STREAM,
+    "output": _STREAM,
+    "retain": _STREAM,
 }
 
 
@@ -42,13 +47,15 @@ def check_kind(fields: SpecField, kind: str) -> None:
     for name, kinds in _GOES_WITH.items():
         if kind not in kinds and getattr(fields.transform, name) not in _UNSET:
             raise Flaw(("transform", name), _goes(f"transform.{name}", kinds, kind))
-    if kind in _TABLES and fields.merge != "error":
+    if kind not in _FILES and fields.merge != "error":
         raise Flaw(("merge",), _goes("merge", _FILES, kind))
-    if kind in _TABLES and fields.resource_limits and fields.resource_limits.memory:
+    if kind not in _FILES and fields.resource_limits and fields.resource_limits.memory:
         loc = ("resource_limits", "memory")
         raise Flaw(loc, _goes(path_text(loc), _FILES, kind))
     if kind in _FILES and fields.expectations:
-        raise Flaw(("expectations",), _goes("expectations", _TABLES, kind))
+        raise Flaw(("expectations",), _goes("expectations", (*_TABLES, "stream"), kind))
+    if kind != "stream" and fields.history is not None:
+        raise Flaw(("history",), _goes("history", ("stream", "ingest"), kind))
 
 
 _UNSET: tuple[object, ...] = (None, "", [], {}, "auto")
@@ -77,32 +84,35 @@ def settled(
     check_mode(transform, expression, places)
     if not transform.sql:
         return transform, None
-    transform = _with_text(transform, read_file)
+    transform = with_text(transform, read_file, _SQL)
     names = [*dict.fromkeys(leaf.name for leaf, _ in places)]
     try:
-        tables = _checked(transform, names)
+        tables = tables_of(transform, names, INLINE)
     except InvalidSpec as error:
-        raise Flaw(("transform", "sql"), error.message, error.hint) from None
+        raise Flaw(_SQL, error.message, error.hint) from None
     return transform, tables
 
 
-def _with_text(transform: Transform, read_file: ReadFile | None) -> Transform:
+def with_text(transform: Transform, read_file: ReadFile | None, loc: Loc) -> Transform:
     """SQL that is the path of a file becomes what is in it."""
     path = transform.sql.strip()
     if "\n" in path or not path.endswith(".sql"):
         return transform
-    loc = ("transform", "sql")
     if read_file is None:
-        raise Flaw(loc, f"transform.sql: the file {path} cannot be read here.",
+        raise Flaw(loc, f"{path_text(loc)}: the file {path} cannot be read here.",
                    "Write its text instead.")  # fmt: skip
     try:
         return replace(transform, sql=read_file(path), sql_file=path)
     except TrunklineError as error:
-        raise Flaw(loc, f"transform.sql: {error.message}", error.hint) from None
+        raise Flaw(loc, f"{path_text(loc)}: {error.message}", error.hint) from None
 
 
-def _checked(transform: Transform, inputs: Sequence[str]) -> tuple[str, ...]:
-    where = transform.sql_file or INLINE
+def tables_of(transform: Transform, inputs: Sequence[str], inline: str) -> tuple[str, ...]:
+    """The tables that the SQL makes, none if it has one result; refuse what cannot run.
+
+    `inline` is the field that it stands in, if it is from no file.
+    """
+    where = transform.sql_file or inline
     params = dict(transform.params)
     check_params(transform.sql, params, where)
     script = parse(fill(transform.sql, params, where), where=where)
@@ -119,17 +129,22 @@ def _check_inputs(transform: Transform, expression: Input, places: Places) -> No
         if leaf.empty_files:
             raise Flaw((*loc, "empty_files"), f"{path_text(loc)}.empty_files leaves no rows for "
                        f"{transform.kind} to read.")  # fmt: skip
-        if transform.sql and "." in leaf.name:
-            raise Flaw(loc, f"{path_text(loc)} is called \"{leaf.name}\", which SQL cannot name.",
-                       "Give it a name without dots.")  # fmt: skip
-        if transform.spark and leaf.name == "ctx":
-            raise Flaw(loc, f'{path_text(loc)} is called "ctx", which is what the job is called.',
-                       "Give it another name.")  # fmt: skip
-        other = seen.setdefault(leaf.name.casefold(), leaf.name)
-        if other != leaf.name:
-            raise Flaw(loc, f'"{other}" and "{leaf.name}" are one name in SQL.',
-                       "Give one of them another name.")  # fmt: skip
+        check_name(leaf, loc, transform, seen)
     _check_unions(expression, ("input",))
+
+
+def check_name(leaf: Leaf, loc: Loc, transform: Transform, seen: dict[str, str]) -> None:
+    """That SQL, or the function, can call the input by its name. `seen` are those before it."""
+    if transform.sql and "." in leaf.name:
+        raise Flaw(loc, f"{path_text(loc)} is called \"{leaf.name}\", which SQL cannot name.",
+                   "Give it a name without dots.")  # fmt: skip
+    if not transform.sql and leaf.name == "ctx":
+        raise Flaw(loc, f'{path_text(loc)} is called "ctx", which is what the job is called.',
+                   "Give it another name.")  # fmt: skip
+    other = seen.setdefault(leaf.name.casefold(), leaf.name)
+    if other != leaf.name:
+        raise Flaw(loc, f'"{other}" and "{leaf.name}" are one name in SQL.',
+                   "Give one of them another name.")  # fmt: skip
 
 
 def _check_unions(expression: Input, loc: Loc) -> None:

@@ -273,7 +273,8 @@ def remove(session: Session, repo: int, commit_ids: Sequence[str]) -> None:
                OR (source_repo = :repo AND source_id = :id)""",
             one,
         )
-        session.execute("DELETE FROM staged WHERE repo = :repo AND id = :id", one)
+        for table in ("staged", "batches"):
+            session.execute(f"DELETE FROM {table} WHERE repo = :repo AND id = :id", one)
         # A job without a commit to fill has nothing left to do.
         session.execute(
             """UPDATE jobs SET state = 'killed', reason = 'its commit was removed',
@@ -323,6 +324,19 @@ def add_provenance(
            VALUES (:repo, :id, :source, :source_id) ON CONFLICT DO NOTHING""",
         {"repo": repo, "id": commit_id, "source": source, "source_id": source_id},
     )
+
+
+def replace_provenance(
+    session: Session, repo: int, commit_id: str, source_repo: int, source_id: str | None
+) -> None:
+    """Of all that a commit has from one repo, this is what it was made from."""
+    session.execute(
+        """DELETE FROM provenance
+           WHERE repo = :repo AND id = :id AND source_repo = :source""",
+        {"repo": repo, "id": commit_id, "source": source_repo},
+    )
+    if source_id is not None:
+        add_provenance(session, repo, commit_id, source_repo, source_id)
 
 
 def sources(session: Session, repo: int, commit_id: str) -> list[RepoCommit]:

@@ -20,12 +20,16 @@ _SELECT = """
 """
 
 
-def add(session: Session, repo: int, job: Job, pool: str = "") -> None:
+STREAM = "stream"
+"""The lane of jobs of streams: batch jobs do not hold them up."""
+
+
+def add(session: Session, repo: int, job: Job, pool: str = "", lane: str = "") -> None:
     session.execute(
         """INSERT INTO jobs (repo, id, version, branch, state, reason, cause, created, priority,
-               pool, inputs, digest, backfill, replay)
+               pool, inputs, digest, backfill, replay, lane)
            VALUES (:repo, :id, :version, :branch, :state, :reason, :cause, :created, :priority,
-               :pool, :inputs, :digest, :backfill, :replay)""",
+               :pool, :inputs, :digest, :backfill, :replay, :lane)""",
         {
             "repo": repo,
             "id": job.id,
@@ -41,6 +45,7 @@ def add(session: Session, repo: int, job: Job, pool: str = "") -> None:
             "digest": job.digest,
             "backfill": job.backfill,
             "replay": job.replay,
+            "lane": lane,
         },
     )
 
@@ -99,8 +104,13 @@ def newest(session: Session, repo: int, branch: str, *, unfinished: bool = False
     return _job(row) if row else None
 
 
-def claim(session: Session, holder: str, lease_micros: int) -> tuple[int, Job] | None:
-    """Take the first job that can run now: the most urgent, then the oldest."""
+def claim(
+    session: Session, holder: str, lease_micros: int, lane: str | None = None
+) -> tuple[int, Job] | None:
+    """Take the first job that can run now: the most urgent, then the oldest.
+
+    With `lane` only one of that lane.
+    """
     now = session.now()
     row = session.one(
         """SELECT j.repo, j.id FROM jobs j
@@ -119,8 +129,9 @@ def claim(session: Session, holder: str, lease_micros: int) -> tuple[int, Job] |
              AND (o.slots IS NULL OR o.slots > (
                  SELECT count(*) FROM jobs q WHERE q.pool = j.pool AND q.finished IS NULL
                  AND q.expires > :now))
+             AND (:lane IS NULL OR j.lane = :lane)
            ORDER BY j.priority DESC, j.created, j.id, j.repo LIMIT 1""",
-        {"now": now},
+        {"now": now, "lane": lane},
     )
     if row is None:
         return None
@@ -141,6 +152,16 @@ def claim(session: Session, holder: str, lease_micros: int) -> tuple[int, Job] |
     job = find(session, row["repo"], row["id"])
     assert job is not None
     return int(row["repo"]), job
+
+
+def forget(session: Session, repo: int, job_id: str) -> None:
+    """Leave nothing of a job: nothing came of it, or its commit was squashed."""
+    session.execute(
+        "DELETE FROM checks WHERE repo = :repo AND job = :id", {"repo": repo, "id": job_id}
+    )
+    session.execute(
+        "DELETE FROM jobs WHERE repo = :repo AND id = :id", {"repo": repo, "id": job_id}
+    )
 
 
 def next_due(session: Session) -> int | None:
@@ -379,4 +400,5 @@ def _job(row: Row) -> Job:
         priority=row["priority"],
         backfill=row["backfill"],
         replay=row["replay"],
+        lane=row["lane"],
     )

@@ -110,7 +110,7 @@ def remove(session: Session, key: int) -> None:
     session.execute("DELETE FROM provenance WHERE repo = :key OR source_repo = :key", own)
     for table in (
         *("staged", "tags", "triggers", "branches", "reflog", "leases"),
-        *("checks", "jobs", "commits"),
+        *("checks", "batches", "flows", "jobs", "commits"),
     ):
         session.execute(f"DELETE FROM {table} WHERE repo = :key", own)
     session.execute("DELETE FROM repos WHERE key = :key", own)

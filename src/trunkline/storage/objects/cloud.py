@@ -185,6 +185,15 @@ class CloudStore:
                 for key in batch:
                     self._delete_one(key)
 
+    def copy(self, source: str, target: str) -> None:
+        """Have the store itself copy an object, in place of what was there."""
+        ends = self._check(source), self._check(target)
+        self._try(source, lambda: obstore.copy(self._bucket, *ends))
+
+    def any_name(self) -> CloudStore:
+        """The same store, for files of other programs, which may have any name."""
+        return CloudStore(self._bucket, self._url, self._options, str)
+
     def abandoned(self) -> Iterator[ObjectInfo]:
         return iter(())
 

@@ -13,6 +13,8 @@ DATA = "data/"
 PACKS = "packs/"
 MANIFESTS = "manifests/"
 JOBS = "jobs/"
+STREAMS = "streams/"
+"""Checkpoints, by the key of the repo and an id. Spark writes them: see `loose`."""
 TEMPORARY = "tmp/"
 
 _PART = r"[A-Za-z0-9_][A-Za-z0-9_.=-]*"

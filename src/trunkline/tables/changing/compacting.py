@@ -11,7 +11,7 @@ from trunkline.errors import BranchMoved, Failed
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.lake.transaction import Transaction
-from trunkline.model.commits import Commit
+from trunkline.model.commits import Commit, RepoKind
 from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
 from trunkline.model.tables import Schema
@@ -62,6 +62,7 @@ def compact(
     target_size: int = FILE_SIZE,
     partitions: Sequence[str] | None = None,
     message: str = "",
+    kind: RepoKind = RepoKind.USER,
 ) -> Compaction:
     """Join the small files of each partition, or of those named as `day=2026-01-01`.
 
@@ -83,7 +84,7 @@ def compact(
 
     words = message or f"Compact {target.path or '/'}"
     try:
-        done = change_table(core, author, target, words, work, attempts=1)
+        done = change_table(core, author, target, words, work, attempts=1, kind=kind)
     except BranchMoved as error:
         return Compaction(None, dropped=error.message)
     return Compaction(done.commit, done.files, written[-1] if done.commit else 0)

@@ -59,6 +59,8 @@ class MergeRule:
     delete_when: str | None = None
     update: tuple[str, ...] | None = None
     insert: bool = True
+    nulls_match: bool = False
+    """Whether a key that is null is a key like any other, as in a GROUP BY."""
 
 
 def merge_table(
@@ -82,6 +84,22 @@ def merge_table(
 
         on = ", ".join(rule.on)
         return change_table(core, author, target, message or f"Merge by {on}", work)
+
+
+def merged(
+    transaction: Transaction,
+    tree: Tree,
+    path: str,
+    name: str,
+    source: pa.RecordBatchReader,
+    rule: MergeRule,
+) -> tuple[Rewrite, RowChange]:
+    """What a merge makes of the table of a tree; it is the caller's to commit."""
+    core = transaction.core
+    incoming = from_arrow(source.schema, "the source")
+    with connect(core, {}).connection as connection:
+        load(connection, numbered(source, _ID), _RAW)
+        return _Merge(core, connection, rule, incoming, tree, path, name).into(transaction)
 
 
 class _Merge:
@@ -114,7 +132,9 @@ class _Merge:
             for column in (self._given.names if rule.update is None else rule.update)
         ]
         self._inserts = rule.insert
-        self._join = " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in self._keys)
+        self._nulls_match = rule.nulls_match
+        equals = "IS NOT DISTINCT FROM" if rule.nulls_match else "="
+        self._join = " AND ".join(f"t.{quoted(k)} {equals} s.{quoted(k)}" for k in self._keys)
         self._prepare(incoming, rule)
 
     def _column(self, name: str, what: str) -> str:
@@ -142,6 +162,8 @@ class _Merge:
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {_HITS} ({_ID} BIGINT)")
         keys = ", ".join(map(quoted, self._keys))
         present = " AND ".join(f"{quoted(key)} IS NOT NULL" for key in self._keys)
+        if rule.nulls_match:
+            present = "true"
         twice = self._connection.execute(
             f"SELECT {keys} FROM {SOURCE} WHERE {present} GROUP BY ALL HAVING count(*) > 1 "
             f"ORDER BY ALL LIMIT 1"
@@ -183,9 +205,7 @@ class _Merge:
 
     def _matching(self) -> Iterator[Entry]:
         """The files that hold a key of the source. Notes which rows of the source they hit."""
-        for entry in candidates(
-            self._connection, SOURCE, self._entries, self.plan.schema, self._keys
-        ):
+        for entry in self._candidates():
             keys = rows_of(self._core, entry, self.plan.schema, self._keys)
             with streaming(self._connection, keys) as stream:
                 hits = count(
@@ -195,6 +215,14 @@ class _Merge:
                 )
             if hits[0]:
                 yield entry
+
+    def _candidates(self) -> Iterable[Entry]:
+        # Bounds say nothing about nulls.
+        some = " OR ".join(f"{quoted(key)} IS NULL" for key in self._keys)
+        query = f"SELECT count(*) FROM {SOURCE} WHERE {some}"
+        if self._nulls_match and count(self._connection, query)[0]:
+            return self._entries
+        return candidates(self._connection, SOURCE, self._entries, self.plan.schema, self._keys)
 
     def _count(self) -> tuple[int, int]:
         """How many rows of the file that is loaded change, and how many go."""

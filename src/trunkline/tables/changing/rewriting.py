@@ -13,7 +13,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.differences import differences
 from trunkline.lake.manifests import Tree
 from trunkline.lake.transaction import Transaction
-from trunkline.model.commits import Commit
+from trunkline.model.commits import Commit, Origin, RepoKind
 from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
 from trunkline.model.tables import Format, Schema, TableSpec, WriteMode
@@ -34,6 +34,7 @@ ROW = "__tl_row"
 TARGET = "__tl_target"
 BATCH = 64 << 10
 _STREAM = "__tl_stream"
+_ORIGINS = {RepoKind.USER: Origin.USER, RepoKind.OUTPUT: Origin.PIPELINE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +134,21 @@ def change_table(
     work: Work,
     *,
     attempts: int = ATTEMPTS,
+    kind: RepoKind = RepoKind.USER,
 ) -> RowChange:
     """One commit of what `work` does to the table at the branch's head.
 
     If somebody changed the same files meanwhile the work is done again, on what is there now.
+    In a repo that is not of people it is upkeep, of which nobody is told.
     """
     path = target.path or "/"
     for attempt in range(attempts):
         try:
             with Transaction(core, author) as transaction:
-                draft = transaction.draft(Ref(target.repo, target.ref), message)
+                draft = transaction.draft(
+                    Ref(target.repo, target.ref), message, kind=kind, origin=_ORIGINS[kind]
+                )
+                draft.quiet = kind is not RepoKind.USER
                 refuse_open_commit(transaction, draft)
                 tree = core.tree(draft.base)
                 name = table_name(draft.target, path)

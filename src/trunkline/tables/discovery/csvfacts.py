@@ -17,7 +17,7 @@ from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
 from trunkline.model.tables import Column, Schema
 from trunkline.tables.discovery.facts import Fact, Shape
-from trunkline.tables.discovery.textclasses import LINES, class_sql, is_word, type_of
+from trunkline.tables.discovery.textclasses import LINES, WORD, class_sql, is_word, type_of
 from trunkline.tables.layout import extension_of
 from trunkline.tables.reading.opening import beginning, local_files, unreadable
 from trunkline.tables.unite import refuse_twins
@@ -79,6 +79,15 @@ def examine(
                 # A blank line is a row of one null to some, and nothing to others.
                 found[index] = Fact(shapes[classes], rows if len(head.names) > 1 else None)
     return [found[index] for index in range(len(entries))]
+
+
+def written_as(core: Core, entry: Entry, options: Mapping[str, str], where: str) -> Shape:
+    """How a file is written, by its first rows alone; every column is text."""
+    import duckdb
+
+    with local_files(core, [entry]) as (path,), duckdb.connect(":memory:") as connection:
+        head = _head(core, entry, path, options, where, connection, {})
+    return _shape(head, (WORD,) * len(head.names), options)
 
 
 def aligned(facts: Sequence[Fact | None]) -> list[Fact | None]:

@@ -47,6 +47,10 @@ public class LakeIndex implements FileIndex {
         }
     }
 
+    String name() {
+        return name;
+    }
+
     public Seq listFiles(Seq partitionFilters, Seq dataFilters) {
         boolean[] wanted = wantedPartitions(partitionFilters);
         Filter[] filters = translated(dataFilters);

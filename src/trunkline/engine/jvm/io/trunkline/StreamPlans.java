@@ -1,0 +1,193 @@
+package io.trunkline;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.types.DataTypeUtils$;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.Dataset$;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.AccumulatorV2;
+import scala.Option;
+import scala.None$;
+import scala.runtime.AbstractPartialFunction;
+
+/** Plans of streams: rows of a batch as part of one, and what its operators refuse as late. */
+public final class StreamPlans {
+    private static final String DELAY = "spark.watermarkDelayMs";
+    private static final Set STATEFUL = new HashSet();
+
+    static {
+        STATEFUL.add("Aggregate");
+        STATEFUL.add("Distinct");
+        STATEFUL.add("Deduplicate");
+        STATEFUL.add("DeduplicateWithinWatermark");
+        STATEFUL.add("TransformWithState");
+        STATEFUL.add("TransformWithStateInPySpark");
+        STATEFUL.add("FlatMapGroupsWithState");
+        STATEFUL.add("FlatMapGroupsInPandasWithState");
+        STATEFUL.add("GlobalLimit");
+        STATEFUL.add("LocalLimit");
+    }
+
+    private StreamPlans() {}
+
+    static LogicalPlan none(StructType schema) {
+        return new LocalRelation(DataTypeUtils$.MODULE$.toAttributes(schema),
+            Scala.seq(new ArrayList()), true, (Option) None$.MODULE$);
+    }
+
+    /** The same plan, its leaves those of a stream or not. */
+    static LogicalPlan streaming(LogicalPlan plan, boolean is) {
+        return (LogicalPlan) plan.transformUp(new Leaves(is));
+    }
+
+    /** The operators with state, by the names that Spark has for them, from the sources down. */
+    public static String stateful(Dataset rows) {
+        List found = new ArrayList();
+        collect(rows.queryExecution().analyzed(), found);
+        StringBuilder names = new StringBuilder();
+        for (int i = 0; i < found.size(); i++) {
+            names.append(i == 0 ? "" : "\n").append(((LogicalPlan) found.get(i)).nodeName());
+        }
+        return names.toString();
+    }
+
+    private static boolean isStateful(LogicalPlan plan) {
+        if (!plan.isStreaming()) {
+            return false;
+        }
+        if (plan.nodeName().equals("Join")) {
+            return ((LogicalPlan) plan.children().apply(0)).isStreaming()
+                && ((LogicalPlan) plan.children().apply(1)).isStreaming();
+        }
+        return STATEFUL.contains(plan.nodeName());
+    }
+
+    private static void collect(LogicalPlan plan, List found) {
+        for (int i = 0; i < plan.children().length(); i++) {
+            collect((LogicalPlan) plan.children().apply(i), found);
+        }
+        if (isStateful(plan)) {
+            found.add(plan);
+        }
+    }
+
+    /**
+     * The rows of a batch that the first operators with state pass over, since the watermark of
+     * `micros` is beyond them: for each input of such an operator its name, then a DataFrame.
+     */
+    public static List late(SparkSession session, LogicalPlan batch, long micros) {
+        List operators = new ArrayList();
+        collect(batch, operators);
+        List found = new ArrayList();
+        for (int i = 0; i < operators.size(); i++) {
+            LogicalPlan operator = (LogicalPlan) operators.get(i);
+            for (int k = 0; k < operator.children().length(); k++) {
+                LogicalPlan child = (LogicalPlan) operator.children().apply(k);
+                List below = new ArrayList();
+                collect(child, below);
+                Attribute time = child.isStreaming() && below.isEmpty() ? time(operator, child) : null;
+                if (time != null) {
+                    found.add(input(child));
+                    found.add(Dataset$.MODULE$.ofRows(session,
+                        streaming(new Filter(isLate(time, micros), child), false)));
+                }
+            }
+        }
+        return found;
+    }
+
+    /** The input that the rows of a plan come from; "" if it has none of ours. */
+    private static String input(LogicalPlan plan) {
+        if (plan instanceof LogicalRelation && plan.isStreaming()) {
+            Object relation = ((LogicalRelation) plan).relation();
+            if (relation instanceof HadoopFsRelation
+                    && ((HadoopFsRelation) relation).location() instanceof LakeIndex) {
+                return ((LakeIndex) ((HadoopFsRelation) relation).location()).name();
+            }
+        }
+        for (int i = 0; i < plan.children().length(); i++) {
+            String found = input((LogicalPlan) plan.children().apply(i));
+            if (!found.isEmpty()) {
+                return found;
+            }
+        }
+        return "";
+    }
+
+    /** How many rows the operators of a batch that has run passed over as late. */
+    public static long dropped(SparkPlan plan) {
+        Option metric = plan.metrics().get("numRowsDroppedByWatermark");
+        long rows = metric.isDefined() ? ((Long) ((AccumulatorV2) metric.get()).value()).longValue() : 0L;
+        for (int i = 0; i < plan.children().length(); i++) {
+            rows += dropped((SparkPlan) plan.children().apply(i));
+        }
+        return rows;
+    }
+
+    private static Expression isLate(Attribute time, long micros) {
+        Expression end = time;
+        if (time.dataType() instanceof StructType) {
+            end = new GetStructField(time, 1, (Option) None$.MODULE$);
+        }
+        return new LessThanOrEqual(end, new Literal(Long.valueOf(micros), end.dataType()));
+    }
+
+    /** The column that an operator tells late rows by. */
+    private static Attribute time(LogicalPlan operator, LogicalPlan child) {
+        scala.collection.Iterator all = operator instanceof Aggregate
+            ? ((Aggregate) operator).groupingExpressions().iterator()
+            : child.output().iterator();
+        while (all.hasNext()) {
+            Object one = all.next();
+            if (one instanceof Attribute && ((Attribute) one).metadata().contains(DELAY)) {
+                return (Attribute) one;
+            }
+        }
+        return null;
+    }
+
+    static class Leaves extends AbstractPartialFunction {
+        private final boolean streaming;
+
+        Leaves(boolean streaming) {
+            this.streaming = streaming;
+        }
+
+        public boolean isDefinedAt(Object plan) {
+            return plan instanceof LogicalRelation || plan instanceof LocalRelation
+                || (!streaming && plan instanceof EventTimeWatermark);
+        }
+
+        public Object applyOrElse(Object plan, scala.Function1 otherwise) {
+            if (plan instanceof LogicalRelation) {
+                LogicalRelation one = (LogicalRelation) plan;
+                return one.copy(one.relation(), one.output(), one.catalogTable(), streaming, one.stream());
+            }
+            if (plan instanceof LocalRelation) {
+                LocalRelation one = (LocalRelation) plan;
+                return one.copy(one.output(), one.data(), streaming, one.stream());
+            }
+            if (!streaming && plan instanceof EventTimeWatermark) {
+                return ((EventTimeWatermark) plan).child();
+            }
+            return otherwise.apply(plan);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""Streams with state: Structured Streaming queries that get their batches from us."""

@@ -1,0 +1,51 @@
+"""What goes wrong with a query's state, in one line and with the choices one has."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+from trunkline.engine.sqlerrors import short
+from trunkline.errors import CheckpointDamaged, StateRefused, TrunklineError
+
+_OTHER_QUERY = re.compile(
+    r"STATE_STORE_(KEY|VALUE)_SCHEMA_NOT_COMPATIBLE|STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION"
+    r"|STREAMING_STATEFUL_OPERATOR_NOT_MATCH|STATE_STORE_INVALID_(VARIABLE|CONFIG)"
+    r"|STATE_STORE_COLUMN_FAMILY_MISMATCH|INVALID_VARIABLE_TYPE_CHANGE"
+    r"|STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
+    r"|STREAM_.*NUM_SOURCES|number of sources"
+)
+_DAMAGED = re.compile(
+    r"CANNOT_LOAD_STATE_STORE|CANNOT_READ_(DELTA|SNAPSHOT|STREAMING_STATE|CHECKPOINT)"
+    r"|Incomplete log file|BATCH_METADATA_NOT_FOUND|MALFORMED_LOG_FILE|ChecksumException"
+    r"|CHECKPOINT_FILE_CHECKSUM|offset log|UNRECOGNIZED_STATE|STATE_STORE_ROW_CHECKSUM"
+)
+
+
+@contextlib.contextmanager
+def in_words(pipeline: str) -> Iterator[None]:
+    """Errors of Spark about state and checkpoints, as what they mean for the stream."""
+    try:
+        yield
+    except TrunklineError:
+        raise
+    except Exception as error:
+        text = str(error)
+        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            raise
+        if _OTHER_QUERY.search(text):
+            raise StateRefused(
+                f"The query of {pipeline} has changed so that it cannot use its state: "
+                f"{short(error)}.",
+                hint=f"Apply the version before again (trunkline pipeline restore {pipeline}), or "
+                f"begin anew: trunkline stream restart {pipeline} --from REF.",
+            ) from None
+        if _DAMAGED.search(text):
+            raise CheckpointDamaged(
+                f"The state of {pipeline} cannot be read: {short(error)}.",
+                hint=f"Go back to a commit whose state is whole (trunkline stream rewind "
+                f"{pipeline} --to REF), or begin anew: trunkline stream restart {pipeline} "
+                "--from REF.",
+            ) from None
+        raise

@@ -1,0 +1,410 @@
+"""One job of a stream: from where its flow stands to what it has read and published.
+
+A job is one micro-batch, or where commits start it, as many as its limits make of what is new.
+All of them become one commit, in one transaction with how far the flow has come and where its
+state is. Should anything fail before that, the flow stands where it stood: the next job forks
+the state at exactly that batch and does the same again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from trunkline.engine.streaming.task import StreamTask
+from trunkline.engine.submit import JobCancelled
+from trunkline.engine.transform import Source, TableResult, TableTask
+from trunkline.errors import ChecksFailed, TransformFailed, TrunklineError, Unavailable
+from trunkline.jobs import calls, finishing
+from trunkline.jobs.assembly import Assembly
+from trunkline.jobs.candidate import Candidate
+from trunkline.jobs.claims import Claim
+from trunkline.jobs.context import Context, load
+from trunkline.jobs.expectations import failure_text
+from trunkline.jobs.finishing import BaseMoved
+from trunkline.jobs.streaming import queries
+from trunkline.jobs.streaming.inputs import NothingYet, StreamInputs
+from trunkline.jobs.streaming.merging import upserted
+from trunkline.jobs.streaming.results import Results
+from trunkline.lake import checkpoints
+from trunkline.lake.changes import Changes
+from trunkline.lake.core import Core, repo_key
+from trunkline.lake.drafts import Planner, StoredTree
+from trunkline.lake.propagation import Change, spread
+from trunkline.model.expectations import CheckResult
+from trunkline.model.jobs import Counts, JobInput, JobState
+from trunkline.model.streams import Batch, Flow, FlowState, StreamOutput
+from trunkline.storage.catalog import Session as Transaction
+from trunkline.storage.catalog import commits, flows, jobs
+from trunkline.storage.crashpoints import crashpoint
+from trunkline.storage.objects.intake import Intake
+from trunkline.storage.objects.keys import STREAMS, KeyMaker
+from trunkline.tables.upkeep import look_after
+
+if TYPE_CHECKING:
+    from trunkline.engine.session import Session
+    from trunkline.engine.streaming.live import LiveStream
+
+_MOST_TICKS = 3
+"""After the last rows the watermark acts; what that lets through may move it again."""
+
+
+class StreamEngine(Protocol):
+    """What runs micro-batches: Spark."""
+
+    def stateful(self, task: StreamTask) -> tuple[str, ...]:
+        """What keeps state in a query; nothing if each batch stands alone."""
+        ...
+
+    def run_tables(
+        self, tasks: Sequence[TableTask], claim: Claim, parallelism: int | None
+    ) -> tuple[list[dict[str, TableResult]], tuple[int, ...]]: ...
+
+    def live(self, repo: int) -> LiveStream | None: ...
+
+    def start_stream(
+        self, repo: int, task: StreamTask, name: str, uri: str, generation: int
+    ) -> LiveStream: ...
+
+    def session(self) -> Session: ...
+
+    def application(self) -> str: ...
+
+
+class StreamRun:
+    """The work of one claim."""
+
+    def __init__(
+        self,
+        core: Core,
+        claim: Claim,
+        engine: StreamEngine,
+        code: Callable[[Context], str],
+        env: Callable[[Context], Mapping[str, str]],
+    ) -> None:
+        self.core = core
+        self.claim = claim
+        self.engine = engine
+        self._code = code
+        self._env = env
+        self._keys = KeyMaker(claim.txn)
+        self._checks: tuple[CheckResult, ...] = ()
+        self._starts = 0
+
+    def run(self) -> JobState:
+        """Do it. The state that the job is in afterwards; WAITING if it will be tried again."""
+        self._look_after()
+        while True:
+            context = load(self.core, self.claim.repo, self.claim.job)
+            try:
+                return self._attempt(context)
+            except BaseMoved:
+                continue
+            except (Unavailable, JobCancelled):
+                raise
+            except TrunklineError as error:
+                hint = f" {error.hint}" if error.hint else ""
+                return self._failed(context, f"{error.message}{hint}")
+
+    def _look_after(self) -> None:
+        context = load(self.core, self.claim.repo, self.claim.job)
+        with self.core.database.read() as session:
+            flow = flows.find(session, self.claim.repo)
+        streaming = context.spec.transform.streaming
+        if flow is not None and streaming is not None:
+            look_after(
+                self.core, flow, context.branch, context.spec.history, retain=streaming.retain
+            )
+
+    def _attempt(self, context: Context) -> JobState:
+        began = time.monotonic()
+        with self.core.database.read() as session:
+            flow = flows.find(session, self.claim.repo)
+        assert flow is not None
+        calls.check_requirements(context)
+        inputs = StreamInputs(self.core, context, flow, self._keys)
+        transform = context.spec.transform
+        results = Results(
+            self.core, str(context.version.name), transform.partition_by, self.claim.txn[-8:]
+        )
+        results.state = flow.facts.get("state", {})
+        results.watermark = flow.facts.get("watermark")
+        call = calls.call(context, self.claim, lambda: self._code(context), self._env(context))
+        position = dict(flow.position)
+        kind: tuple[str, ...] = ()
+        try:
+            for micro in inputs.micros():
+                if micro.steps:
+                    task = queries.task(context, call, inputs.sources(micro))
+                    kind = self.engine.stateful(task)
+                    rows = inputs.rows(micro, self.engine.session(), results)
+                    self._run(task, kind, rows, results)
+                    self._check_still_ours()
+                position.update(micro.position)
+                if results.batches and self._is_interval(context):
+                    break
+            if not results.batches and self._may_tick(context, flow):
+                task = queries.task(context, call, inputs.sources(None))
+                kind = self.engine.stateful(task)
+                self._run(task, kind, {}, results)
+            elif not self._is_interval(context):
+                self._tick(context, call, inputs, kind, results)
+        except NothingYet:
+            pass
+        position.update(inputs.pinned())
+        return self._publish(context, flow, inputs, results, position, kind, began)
+
+    def _may_tick(self, context: Context, flow: Flow) -> bool:
+        """Whether the watermark has moved since the last batch, and nothing else will act on it."""
+        return bool(flow.facts.get("moved") and flow.facts.get("state"))
+
+    def _run(
+        self,
+        task: StreamTask,
+        kind: tuple[str, ...],
+        rows: Mapping[str, Source],
+        results: Results,
+    ) -> None:
+        known = [one.rows for one in rows.values()]
+        rows_in = sum(one or 0 for one in known)
+        stem = calls.stem(self.core, self._keys)
+        if kind:
+            live = self._live(task, results.state)
+            results.add_batch(live.run(rows, stem), rows_in, live.checkpoint)
+            return
+        statics = {name: one.static for name, one in task.sources.items() if one.static}
+        empty = {name: Source((), one.schema) for name, one in task.sources.items()}
+        whole = replace(task.call, inputs={**empty, **statics, **rows}, stem=stem)
+        (found,), _ = self.engine.run_tables([whole], self.claim, None)
+        if set(found) != {""}:
+            raise TransformFailed(
+                f"A stream has one output, and this one gave {', '.join(found)}.",
+                hint="Return one DataFrame; make a pipeline of its own for each further table.",
+            )
+        results.add(found[""], rows_in)
+
+    def _live(self, task: StreamTask, state: Mapping[str, Any]) -> LiveStream:
+        """The query at exactly that state: the one that runs, or one started from a fork of it."""
+        live = self.engine.live(self.claim.repo)
+        at = (state.get("checkpoint"), state.get("batch"))
+        same = live is not None and live.task.identity == task.identity
+        if live is not None and same and (live.checkpoint, live.batch) == at:
+            return live
+        self._starts += 1
+        name = f"{STREAMS}{self.claim.repo}/{self.claim.txn}-{self._starts}"
+        if state:
+            stream = str(self.claim.job.pipeline)
+            checkpoints.fork(self.core.objects, state["checkpoint"], state["batch"], name, stream)
+        crashpoint("stream.forked")
+        uri = self.core.objects.uri(name)
+        return self.engine.start_stream(
+            self.claim.repo, task, name, uri, state.get("generation", 0)
+        )
+
+    def _tick(
+        self,
+        context: Context,
+        call: TableTask,
+        inputs: StreamInputs,
+        kind: tuple[str, ...],
+        results: Results,
+    ) -> None:
+        """After the last rows let the watermark act on what it has passed."""
+        for _ in range(_MOST_TICKS):
+            if not kind or not results.moved:
+                return
+            self._run(queries.task(context, call, inputs.sources(None)), kind, {}, results)
+
+    # -- publishing --------------------------------------------------------------------------
+
+    def _publish(
+        self,
+        context: Context,
+        flow: Flow,
+        inputs: StreamInputs,
+        results: Results,
+        position: Mapping[str, str],
+        kind: tuple[str, ...],
+        began: float,
+    ) -> JobState:
+        with self.core.database.write(durable=False) as session:
+            jobs.note(
+                session,
+                self.claim.repo,
+                self.claim.job.id,
+                self.claim.job.fence,
+                state=JobState.FINISHING,
+                spark_application=self.engine.application() or None,
+            )
+        if results.state and results.batches:
+            checkpoints.settle(
+                self.core.objects, results.state["checkpoint"], results.state["batch"]
+            )
+        read = replace(context, inputs=inputs.read(position))
+        facts = self._facts(flow, inputs, results, kind, began)
+        if self._is_interval(context) and results.is_empty:
+            self._advance_only(position, facts)
+            return JobState.SUCCESS
+        built = self._build(context, flow, results)
+        counts = Counts(
+            processed=results.batches,
+            total=results.batches,
+            bytes_out=sum(entry.size for entry in results.entries),
+            process=round(results.seconds, 6),
+            rows_in=results.rows_in,
+            rows_out=results.rows_out,
+        )
+        batch = Batch(
+            commit=self.claim.job.id,
+            epoch=flow.epoch,
+            first=flow.number + 1,
+            number=flow.number + 1,
+            start=flow.position,
+            end=position,
+            rows_in=results.rows_in,
+            rows_out=results.rows_out,
+            late=results.late,
+            malformed=results.malformed,
+            watermark=results.watermark,
+            state_rows=results.state_rows,
+            state_bytes=results.state_bytes,
+            seconds=time.monotonic() - began,
+            state=results.state,
+        )
+        crashpoint("stream.before_commit")
+
+        def record(session: Transaction) -> None:
+            self._still_there(session, flow)
+            flows.advance(session, self.claim.repo, batch, position, facts)
+            self._set_provenance(session, read.inputs)
+            if self._is_interval(context):
+                place = (self.claim.repo, context.branch)
+                change = Change(
+                    f"commit on {context.version.name}",
+                    "stream",
+                    {place: self.claim.job.id},
+                    frozenset({place}),
+                )
+                spread(session, self.claim.job.id, change)
+
+        finishing.succeed(
+            self.core,
+            self.claim,
+            read,
+            built,
+            None,
+            None,
+            counts,
+            checked=self._checks,
+            also=record,
+            follows=not self._is_interval(context),
+        )
+        crashpoint("stream.committed")
+        return JobState.SUCCESS
+
+    def _build(self, context: Context, flow: Flow, results: Results) -> StoredTree:
+        # After a restart the first batch takes the place of all that was there.
+        anew = bool(flow.facts.get("replace"))
+        commit = None if anew else context.base.commit
+        base = self.core.tree(commit)
+        intake = Intake(self.core.objects, self._keys.branch())
+        assembly = Assembly(base)
+        streaming = context.spec.transform.streaming
+        assert streaming is not None
+        changes = Changes()
+        entries = results.entries
+        if streaming.output is StreamOutput.UPSERT or streaming.key:
+            changes, entries = upserted(
+                self.core, self._keys, base, results, streaming.key, str(context.version.name)
+            )
+        for entry in entries:
+            changes.puts[entry.path.encode()] = entry.encode()
+        assembly.changes = changes
+        outcome = results.outcome()
+        self._checks = Candidate(self.core, context, assembly).checked(outcome, ())
+        if why := failure_text(self._checks):
+            raise ChecksFailed(why)
+        merged = b"/_table.json" in changes.puts
+        folders = [one for one in results.schemas if one != "/" or not merged]
+        changes.put_all(results.described(base, intake, folders))
+        intake.close()
+        if not changes and commit is not None and commit.root and commit.root_hash:
+            return StoredTree(commit.root, commit.root_hash, base)
+        return Planner(self.core, self._keys, intake).build(commit, changes)
+
+    def _facts(
+        self,
+        flow: Flow,
+        inputs: StreamInputs,
+        results: Results,
+        kind: tuple[str, ...],
+        began: float,
+    ) -> dict[str, Any]:
+        """The newest figures; those of a batch that moved nothing stay."""
+        seconds = max(time.monotonic() - began, 1e-6)
+        return {
+            **({"replace": True} if flow.facts.get("replace") and results.is_empty else {}),
+            "state": dict(results.state),
+            "watermark": results.watermark,
+            "moved": results.moved and bool(results.batches),
+            "kind": queries.explained(kind) if results.batches else flow.facts.get("kind", ""),
+            "schemas": inputs.schemas,
+            "rows_in": results.rows_in,
+            "rows_out": results.rows_out,
+            "late": flow.facts.get("late", 0) + results.late,
+            "malformed": flow.facts.get("malformed", 0) + results.malformed,
+            "state_rows": results.state_rows if kind else 0,
+            "state_bytes": results.state_bytes if kind else 0,
+            "seconds": round(seconds, 6),
+            "rows_per_second": round(results.rows_in / seconds, 3),
+            "batches": flow.facts.get("batches", 0) + results.batches,
+        }
+
+    def _advance_only(self, position: Mapping[str, str], facts: Mapping[str, Any]) -> None:
+        """Nothing came of the batch: the flow moves on, and neither commit nor job stays."""
+        crashpoint("stream.before_commit")
+        with self.core.database.write() as session:
+            finishing.check(session, self.claim)
+            flows.advance(session, self.claim.repo, None, position, facts)
+            commits.remove(session, self.claim.repo, [self.claim.job.id])
+            jobs.forget(session, self.claim.repo, self.claim.job.id)
+
+    def _still_there(self, session: Transaction, flow: Flow) -> None:
+        """A rewind while the job ran has taken what it builds on from under it."""
+        now = flows.find(session, self.claim.repo)
+        if now is None or (now.epoch, now.number) != (flow.epoch, flow.number):
+            raise BaseMoved
+
+    def _set_provenance(self, session: Transaction, read: tuple[JobInput, ...]) -> None:
+        """What the commit was made from: perhaps less than there was when the job began."""
+        for one in read:
+            source = repo_key(session, one.repo)
+            commits.replace_provenance(
+                session, self.claim.repo, self.claim.job.id, source, one.commit
+            )
+
+    # -- otherwise ---------------------------------------------------------------------------
+
+    def _failed(self, context: Context, reason: str) -> JobState:
+        retry, job = context.spec.retry, self.claim.job
+        if job.attempt < retry.tries:
+            wait = min(retry.backoff * retry.factor ** (job.attempt - 1), retry.longest)
+            finishing.try_again(self.core, self.claim, context, reason, wait, None)
+            return JobState.WAITING
+        with self.core.database.write() as session:
+            flows.note(session, self.claim.repo, FlowState.FAILED, reason)
+        finishing.fail(
+            self.core, self.claim, context, JobState.FAILURE, reason, checked=self._checks
+        )
+        return JobState.FAILURE
+
+    def _check_still_ours(self) -> None:
+        with self.core.database.read() as session:
+            if not jobs.holds(session, self.claim.repo, self.claim.job.id, self.claim.job.fence):
+                raise finishing.lost(self.claim)
+
+    def _is_interval(self, context: Context) -> bool:
+        streaming = context.spec.transform.streaming
+        return streaming is not None and streaming.interval is not None

@@ -1,0 +1,140 @@
+"""Streams that run at an interval: a job for each, when there is something for it to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from trunkline.lake.bell import bell_of
+from trunkline.lake.core import Core
+from trunkline.lake.propagation import open_job, output_branch
+from trunkline.model.ids import new_id
+from trunkline.model.inputs import leaves
+from trunkline.model.streams import Flow, FlowState
+from trunkline.pipelines.cron import SECOND
+from trunkline.pipelines.spec.codec import from_json
+from trunkline.storage.catalog import Session, flows, jobs, pipelines, refs
+from trunkline.storage.catalog.pipelines import Edge, PipelineRow
+
+STREAM = "stream"
+_LONGEST_PAUSE = 600.0
+
+
+class _Declared(NamedTuple):
+    """What a version says: how often, and which of its inputs are streams."""
+
+    version: int
+    interval: float | None
+    streams: frozenset[str]
+
+
+@dataclass
+class _Seen:
+    """When a stream's last job was opened, and how often in a row it failed since."""
+
+    opened: int = 0
+    failures: int = 0
+    failed: int = 0
+    version: int = 0
+
+
+class StreamClock:
+    """Opens jobs of streams. Any number may work on one lake: the catalog decides who was first.
+
+    A stream that failed is tried again, after longer and longer pauses; at once when it is
+    applied, rewound or resumed.
+    """
+
+    def __init__(self, core: Core, author: str = STREAM) -> None:
+        self.opened = 0
+        self._core = core
+        self._author = author
+        self._declared: dict[int, _Declared] = {}
+        self._seen: dict[int, _Seen] = {}
+
+    def open_due(self, now: int, *, waits: bool = True) -> int | None:
+        """Open what is due; when to look again. Without `waits` no interval is waited for."""
+        coming: list[int] = []
+        with self._core.database.read() as session:
+            found = flows.listed(session, STREAM)
+            todo = []
+            for flow in found:
+                due = self._due(session, flow, now, waits)
+                if due is None:
+                    continue
+                if due > now:
+                    coming.append(due)
+                elif self._has_news(session, flow):
+                    todo.append(flow)
+        for flow in todo:
+            self._open(flow, now)
+        for flow in found:
+            if (said := self._declared.get(flow.repo)) and said.interval is not None:
+                coming.append(now + int(said.interval * SECOND))
+        return min(coming, default=None)
+
+    def _due(self, session: Session, flow: Flow, now: int, waits: bool) -> int | None:
+        """When its next job may be opened; None if it runs on commits, or is paused."""
+        row = pipelines.find(session, flow.repo)
+        if row is None or row.paused:
+            self._seen.pop(flow.repo, None)
+            return None
+        said = self._said(session, row)
+        if said.interval is None:
+            return None
+        seen = self._seen.setdefault(flow.repo, _Seen(version=row.version))
+        if seen.version != row.version or flow.state is not FlowState.FAILED:
+            seen.version, seen.failures = row.version, 0
+        elif flow.updated > seen.failed:
+            seen.failed, seen.failures = flow.updated, seen.failures + 1
+        if seen.failures:
+            pause = min(2.0**seen.failures, _LONGEST_PAUSE)
+            return seen.failed + int(pause * SECOND)
+        return seen.opened + int(said.interval * SECOND) if waits else now
+
+    def _said(self, session: Session, row: PipelineRow) -> _Declared:
+        said = self._declared.get(row.repo)
+        if said is None or said.version != row.version:
+            version = pipelines.version(session, row.repo, row.version)
+            assert version is not None
+            spec = from_json(version.spec)
+            streaming = spec.transform.streaming
+            said = _Declared(
+                row.version,
+                streaming.interval if streaming else None,
+                frozenset(leaf.name for leaf in leaves(spec.input) if not leaf.stream.static),
+            )
+            self._declared[row.repo] = said
+        return said
+
+    def _has_news(self, session: Session, flow: Flow) -> bool:
+        """Whether an input has what the stream has not read, or its watermark is to act."""
+        if jobs.listed(session, repo=flow.repo, unfinished=True, limit=1):
+            return False
+        if flow.facts.get("moved"):
+            return True
+        streams = self._declared[flow.repo].streams
+        for edge in pipelines.reads(session, flow.repo):
+            branch = refs.branch(session, edge.source, edge.branch)
+            head = branch.head if branch else None
+            if edge.name in streams and head is not None and flow.position.get(edge.name) != head:
+                return True
+        return False
+
+    def _open(self, flow: Flow, now: int) -> None:
+        with self._core.database.write() as session:
+            row = pipelines.find(session, flow.repo)
+            again = flows.find(session, flow.repo)
+            if row is None or row.paused or again is None or not self._has_news(session, again):
+                return
+            branch = output_branch(session, row)
+            heads = [(edge, _head(session, edge)) for edge in pipelines.reads(session, flow.repo)]
+            open_job(session, new_id(), row, branch, heads, "interval", self._author)
+        self._seen.setdefault(flow.repo, _Seen()).opened = now
+        self.opened += 1
+        bell_of(self._core.database.url).ring()
+
+
+def _head(session: Session, edge: Edge) -> str | None:
+    branch = refs.branch(session, edge.source, edge.branch)
+    return branch.head if branch else None
