@@ -23,4 +23,8 @@ CLAIMS = (
     "tables_merge",
     "tables_chain",
     "tables_checks",
+    "streams_throughput",
+    "streams_latency",
+    "streams_nexmark",
+    "streams_history",
 )

@@ -1,4 +1,4 @@
-"""Clicks of a shop's visitors, as files of JSON lines: the same bytes for the same part, every time.
+"""Clicks of a shop's visitors as JSON lines: the same bytes for the same part, every time.
 
     python clicks.py 1 inbox
 

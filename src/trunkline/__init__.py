@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.errors import TrunklineError
 
 if TYPE_CHECKING:
+    from trunkline.ingests.feeds.offered import Offered
     from trunkline.model.inputs import Trigger
     from trunkline.pipelines.dsl import (
         Pipeline,
@@ -37,6 +38,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Diff",
     "Lake",
+    "Offered",
     "Pipeline",
     "Trigger",
     "TrunklineError",
@@ -66,6 +68,8 @@ _FLOWING = {"folder", "http", "ingest", "kafka", "rate", "stream"}
 def __getattr__(name: str) -> Any:
     if name == "Trigger":
         return import_module("trunkline.model.inputs").Trigger
+    if name == "Offered":
+        return import_module("trunkline.ingests.feeds.offered").Offered
     if name == "expect":
         return import_module("trunkline.pipelines.expect").expect
     if name in _DECLARING:

@@ -1,14 +1,19 @@
 """The demo runs by itself, shows its commands, and leaves a lake to play with."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from tests.docs.console import ROOT
-from trunkline.cli import demo, sample
+from trunkline.cli import demo, demostream, sample
 
 
 def test_the_demo(cli, spark, tmp_path, monkeypatch):
@@ -28,6 +33,16 @@ def test_the_demo(cli, spark, tmp_path, monkeypatch):
         "2026-01-03    null  3225.8\n",
         "│ ✓ report │",
         "made from:\n",
+        "$ trunkline worker &\n",
+        "✓ sessions@",
+        "✓ visits@",
+        "not JSON: EOF while parsing a string",
+        "$ kill -9 %1\n",
+        "1090 clicks, 1084 of them before 10:00\n240 purchases for 332660 cents\n",
+        "\nclicks\n  1090\n",
+        "\nin_sessions\n       1083\n",
+        "\nlate\n   1\n",
+        "Rewinding live_revenue to ",
         "all is well",
         f"The lake is in {place}",
     ):
@@ -36,8 +51,12 @@ def test_the_demo(cli, spark, tmp_path, monkeypatch):
     _, before, after = text.split(f'$ trunkline sql "{demo.REPORT}"\n')
     assert before.splitlines()[:3] == after.splitlines()[:3]
     assert os.environ["TRUNKLINE_LAKE"] == "/somewhere/else"
+    # Before and after the rewind of what they were added up from.
+    assert text.count("purchases   cents\n      240  332660\n") == 2
     names = [pipeline["name"] for pipeline in cli.json("pipeline", "list", "--lake", place)]
-    assert names == ["clean", "goods", "report", "revenue"]
+    batch, flowing = ["clean", "goods", "report", "revenue", "visits"], ["live_revenue", "sessions"]
+    assert names == sorted([*batch, *flowing, "clicks"])
+    assert not processes_in(place)
 
 
 def test_what_it_shows_is_so(cli, spark, tmp_path):
@@ -47,16 +66,112 @@ def test_what_it_shows_is_so(cli, spark, tmp_path):
     jobs = cli.json("job", "list", "--pipeline", "clean", "--lake", place)
     assert [(job["state"], job["processed"], job["rows_out"]) for job in jobs] == [
         ("success", 1, 120),
+        ("success", 1, 120),
         ("failure", 0, None),
         ("success", 1, 119),
         ("success", 1, 120),
     ]
     days = cli.json("sql", "SELECT day, count(*) AS n FROM clean GROUP BY day", "--lake", place)
     assert sorted((row["day"], row["n"]) for row in days) == [
-        (demo.DAY_1, 120), (demo.DAY_2, 119), (demo.DAY_3, 120),
+        (demo.DAY_1, 120), (demo.DAY_2, 119), (demo.DAY_3, 120), (demostream.DAY_4, 120),
     ]  # fmt: skip
     aside = cli.json("sql", 'FROM "clean@main:/_quarantine/not_negative"', "--lake", place)
     assert [row["amount"] for row in aside] == [-12.8]
+    clicks = demostream.written(place)
+    assert Counter(row["visitor"] for row in cli.json("sql", "FROM clicks", "--lake", place)) == (
+        Counter(click["visitor"] for click in clicks)
+    )
+    earned = cli.json("sql", "FROM live_revenue", "--lake", place)
+    assert sorted((row["item"], row["sold"], row["cents"]) for row in earned) == revenue(clicks)
+    found = cli.json("sql", "FROM sessions WHERE start < '2026-01-04 10:00+00'", "--lake", place)
+    late = cli.json("sql", 'FROM "sessions@main:/_late/clicks"', "--lake", place)
+    assert [row["cents"] for row in late] == [720]
+    in_time = [click for click in clicks if click["visitor"] != late[0]["visitor"]]
+    assert Counter((row["visitor"], row["clicks"], row["bought"]) for row in found) == (
+        Counter(visits(in_time))
+    )
+    (cut,) = cli.json("sql", 'FROM "clicks@main:/_malformed"', "--lake", place)
+    assert cut["source"] == "clicks-003.jsonl"
+
+
+def revenue(clicks):
+    """What live_revenue should be: the item, how many were sold, and for how much."""
+    sold, cents = Counter(), Counter()
+    for click in clicks:
+        if click["event"] == "purchase":
+            sold[click["item"]] += 1
+            cents[click["item"]] += click["cents"]
+    return sorted((item, number, cents[item]) for item, number in sold.items())
+
+
+def visits(clicks):
+    """What sessions should be, before ten: the visitor, his clicks, and how often he bought."""
+    by_visitor = {}
+    for click in clicks:
+        by_visitor.setdefault(click["visitor"], []).append(click)
+    for visitor, made in by_visitor.items():
+        for visit in parted(sorted(made, key=lambda click: click["ts"])):
+            if visit[0]["ts"] < "2026-01-04T10":
+                bought = sum(click["event"] == "purchase" for click in visit)
+                yield visitor, len(visit), bought
+
+
+def parted(clicks):
+    """One visitor's clicks, cut where there was none for five minutes."""
+    visit = []
+    for click in clicks:
+        at = datetime.fromisoformat(click["ts"])
+        if visit and at - datetime.fromisoformat(visit[-1]["ts"]) >= timedelta(minutes=5):
+            yield visit
+            visit = []
+        visit.append(click)
+    yield visit
+
+
+def processes_in(place):
+    """Those that work in a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if Path(os.readlink(process / "cwd")).is_relative_to(place):
+                found.append((process / "cmdline").read_bytes())
+    return found
+
+
+STREAMS = """
+import os, sys
+from pathlib import Path
+from trunkline.cli import demo, demostream, sample
+from trunkline.cli.entry import main
+from trunkline.cli.output import Style
+from trunkline.cli.interrupts import INTERRUPTED
+
+place = Path(sys.argv[1])
+os.chdir(place)
+sample.write_shop(place / "shop")
+main(["init"])
+try:
+    demostream.StreamTour(demo.Tour(place, Style(False), None)).give()
+except KeyboardInterrupt:
+    sys.exit(INTERRUPTED)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="processes are found in /proc")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_who_interrupts_it_leaves_no_worker_behind(tmp_path, number, code):
+    place = tmp_path / "demo"
+    place.mkdir()
+    command = [sys.executable, "-u", "-c", STREAMS, str(place)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tour:
+        for line in tour.stdout:
+            if "Starting Spark" in line:
+                break
+        assert len(processes_in(place)) >= 2
+        tour.send_signal(number)
+        rest = tour.stdout.read()
+    assert tour.returncode == code, rest
+    assert not processes_in(place)
 
 
 def test_without_java_it_says_so(cli, tmp_path, monkeypatch):
@@ -100,3 +215,15 @@ def test_a_day_is_the_same_every_time(tmp_path, orders, table):
     assert all(
         (tmp_path / "one" / f).read_bytes() == (tmp_path / "two" / f).read_bytes() for f in files
     )
+
+
+@pytest.mark.parametrize("flaw", [[], ["--flaw", "late"], ["--flaw", "cut"]])
+def test_clicks_are_the_same_every_time(tmp_path, flaw):
+    for name in ("one", "two"):
+        for part in ("1", "2"):
+            command = [sys.executable, sample.SHOP / "clicks.py", part, tmp_path / name, *flaw]
+            subprocess.run(command, check=True)
+    one, two = ([f.read_bytes() for f in sorted((tmp_path / n).iterdir())] for n in ("one", "two"))
+    assert len(one) == 2 and one == two
+    first, second = ({line[30:60] for line in file.decode().splitlines()} for file in one)
+    assert first & second  # visits go on from one part into the next

@@ -112,14 +112,15 @@ _VARYING = (
      r"\1 (<size>)"),
     (re.compile(r"trunkline-demo-\w+"), "trunkline-demo-<name>"),
     # Jobs: how long they took, how fast they were, who ran them.
-    (re.compile(r"\b(?:\d+\.\d ?s|\d+m\d\ds)\b"), "<took>"),
+    (re.compile(r"\b(?:\d+\.\d+ ?s|\d+ms|\d+m\d\ds|\d+h\d\dm|\d+d\d\dh)\b"), "<took>"),
     (re.compile(r"[\d.,]+ datums/s, [\d.]+ [KMG]?i?B/s"), "<rate>"),
+    (re.compile(r"[\d.,]+ rows/s"), "<rate>"),
     (re.compile(r"\b[\w.-]+:\d+:[0-9a-f]{4}$"), "<worker>"),
     (re.compile(r"\blocal-\d{13}\b"), "<spark>"),
     (re.compile(r"^\d\d:\d\d:\d\d "), "<time> "),
 )  # fmt: skip
 # Where a column's width depends on such values, so does the space beside it.
-_STRETCHED = re.compile(r"<took>|\bTOOK\b")
+_STRETCHED = re.compile(r"<took>|<rate>|\b(?:TOOK|RATE)\b")
 
 
 class Ids:
@@ -184,7 +185,7 @@ def compare(expected: list[str], actual: list[str], ids: Ids) -> Ids | None:
 # Running ----------------------------------------------------------------------------------
 
 _MARK = "@@trunkline-docs@@"
-_PATIENCE = 300.0
+_PATIENCE = 600.0
 
 
 class Shell:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trunkline.errors import SourceUnreadable, TrunklineError, UnsafeArchive
-from trunkline.ingest.archives import ArchiveLimits, iter_tar
+from trunkline.ingests.archives import ArchiveLimits, iter_tar
 
 FILES = {"/a.txt": b"a" * 10, "/d/b.bin": random.Random(1).randbytes(2_200_000), "/d/empty": b""}
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {

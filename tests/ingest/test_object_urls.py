@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from trunkline.errors import NotFound, Usage
-from trunkline.ingest.object_urls import is_object_url, open_object_url
+from trunkline.ingests.object_urls import is_object_url, open_object_url
 
 
 class Listed(NamedTuple):

@@ -17,7 +17,7 @@ from trunkline.errors import (
     TrunklineError,
     Usage,
 )
-from trunkline.ingest.sources import expand, local_files
+from trunkline.ingests.sources import expand, local_files
 
 
 @pytest.fixture

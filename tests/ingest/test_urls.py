@@ -20,8 +20,8 @@ from trunkline.errors import (
     Unavailable,
     Usage,
 )
-from trunkline.ingest.addresses import is_public
-from trunkline.ingest.urls import UrlPolicy, open_url
+from trunkline.ingests.addresses import is_public
+from trunkline.ingests.urls import UrlPolicy, open_url
 
 BODY = bytes(range(256)) * 5000
 

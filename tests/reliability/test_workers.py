@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -163,9 +164,9 @@ def test_a_drain_reports_every_job_that_it_ended(
     """However long it takes to look a job up once more."""
     report = Worker._report_end
 
-    def slowly(worker: Worker, claim: claims.Claim) -> None:
+    def slowly(worker: Worker, running: Any) -> None:
         time.sleep(0.5)
-        report(worker, claim)
+        report(worker, running)
 
     monkeypatch.setattr(Worker, "_report_end", slowly)
     with tl.init(tmp_path) as lake:

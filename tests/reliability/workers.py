@@ -12,8 +12,11 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 import trunkline as tl
 from trunkline.model.jobs import RunEvent
@@ -32,19 +35,42 @@ def drain(location: str, ready: str = "") -> list[dict[str, Any]]:
 
 def drain_stopping_at(location: str, point: str) -> list[dict[str, Any]]:
     """As `drain`, but stop at the first passing of a crash point until somebody goes on."""
+
+    def pause() -> None:
+        # To this thread: it must not run on until another one gets the signal.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+
+    _at(point, pause)
+    return drain(location)
+
+
+def drain_without_spark_at(location: str, point: str) -> list[dict[str, Any]]:
+    """As `drain`, but Spark's JVM is killed at the first passing of a crash point."""
+
+    def kill() -> None:
+        for child in psutil.Process().children():
+            if "java" in child.name():
+                child.kill()
+
+    _at(point, kill)
+    return drain(location)
+
+
+def _at(point: str, act: Callable[[], None]) -> None:
+    """Do something at the first passing of a crash point."""
+    from trunkline.engine.streaming import live
     from trunkline.jobs import finishing, runner, tablework
+    from trunkline.jobs.streaming import run
 
     passed: list[str] = []
 
     def pause(name: str) -> None:
         if name == point and not passed:
             passed.append(name)
-            # To this thread: it must not run on until another one gets the signal.
-            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+            act()
 
-    for module in (finishing, runner, tablework):
+    for module in (finishing, runner, tablework, run, live):
         setattr(module, "crashpoint", pause)  # noqa: B010
-    return drain(location)
 
 
 def watch(location: str, stop: str) -> list[dict[str, Any]]:

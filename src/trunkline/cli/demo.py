@@ -19,6 +19,7 @@ import typer
 
 from trunkline.cli import sample, session
 from trunkline.cli.arguments import App
+from trunkline.cli.demostream import StreamTour
 from trunkline.cli.output import Style
 from trunkline.errors import Failed, TrunklineError, Usage
 
@@ -46,7 +47,7 @@ def demo(
         str | None, typer.Argument(metavar="FOLDER", help="Where; else a temporary one.")
     ] = None,
 ) -> None:
-    """Show the lake and its pipelines at work. It takes a minute."""
+    """Show the lake, its pipelines and streams at work. It takes two minutes."""
     run = session.of(ctx)
     output = run.output  # made before stdout is taken away
     place = _empty_folder(folder)
@@ -116,14 +117,18 @@ class _Warm:
         if self._error is not None:
             raise Failed(f"Spark did not start: {self._error}") from self._error
 
+    def stop(self) -> None:
+        self._thread.join()
+        found, self._session = self._session, None
+        if found is not None:
+            found.stop()
+
     def __enter__(self) -> _Warm:
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.join()
-        if self._session is not None:
-            self._session.stop()
+        self.stop()
 
 
 class Tour:
@@ -140,6 +145,8 @@ class Tour:
         self.a_bad_day()
         self.a_good_day()
         self.lineage()
+        self.spark.stop()  # the worker has its own
+        StreamTour(self).give()
         self.end()
 
     def a_day(self) -> None:
@@ -193,15 +200,17 @@ class Tour:
         self.run(f"lineage --up revenue@main:/day={DAY_3}")
         self.run("lineage report@main --column euros")
         self.run("log --oneline report")
-        self.run("fsck --deep")
 
     def end(self) -> None:
+        self.say("All of it is checked, down to the last byte:")
+        self.run("fsck --deep")
         self.say(f"That was it. The lake is in {self.place}; try:")
         for line in (
             f"cd {shlex.quote(str(self.place))}",
             "trunkline job list",
             f'trunkline sql "{BY_SHOP}" --plot',
             "trunkline table diff orders@main~1 orders@main",
+            "trunkline stream status sessions",
             f"trunkline lineage report@main:/day={DAY_2}",
         ):
             self.write(f"  {line}")
@@ -216,7 +225,7 @@ class Tour:
         if bool(code) != fails:
             raise Failed(f"The demo stopped: trunkline {command} ended with exit code {code}.")
         took = time.perf_counter() - started
-        self.write(self.style("dim", f"  ({took * 1000:,.0f} ms)"))
+        self.dim(f"  ({took * 1000:,.0f} ms)")
 
     def shell(self, command: str) -> None:
         """A command that is not ours. python3 is the Python that runs us."""
@@ -235,6 +244,9 @@ class Tour:
 
     def say(self, sentence: str) -> None:
         self.write(f"\n# {sentence}")
+
+    def dim(self, line: str) -> None:
+        self.write(self.style("dim", line))
 
     def write(self, line: str) -> None:
         sys.stdout.write(line + "\n")

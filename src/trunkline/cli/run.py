@@ -93,7 +93,8 @@ def _write(line: str) -> None:
 def summary(report: RunReport) -> str:
     """`3 jobs in 4.2s, 1 failed.`"""
     if not report.jobs:
-        return "Nothing to run."
+        came = any(one.commits for one in report.ingests)
+        return "No jobs to run." if came else "Nothing to run."
     failed = f", {report.failed:,} failed" if report.failed else ""
     return f"{count(len(report.jobs), 'job')} in {took(report.seconds)}{failed}."
 

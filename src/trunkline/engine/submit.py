@@ -125,7 +125,23 @@ def named_run(session: Session, group: str) -> Iterator[str]:
     # What is cancelled stays so, while a group may come again.
     unique = session.runs[group] = f"{group}-{os.urandom(4).hex()}"
     try:
-        yield unique
+        with explained(session):
+            yield unique
+    except Exception:
+        raise
+    except BaseException:  # Ctrl-C, or whatever else ends the waiting
+        cancel(session, group)
+        raise
+    finally:
+        if session.runs.get(group) == unique:
+            del session.runs[group]
+
+
+@contextlib.contextmanager
+def explained(session: Session) -> Iterator[None]:
+    """Errors of Spark become ours."""
+    try:
+        yield
     except TrunklineError as error:
         # Whatever a pipeline's own code made of it: that Spark ended is not its fault.
         if session.alive():
@@ -133,12 +149,6 @@ def named_run(session: Session, group: str) -> Iterator[str]:
         raise _explain(session, error) from None
     except Exception as error:
         raise _explain(session, error) from None
-    except BaseException:  # Ctrl-C, or whatever else ends the waiting
-        cancel(session, group)
-        raise
-    finally:
-        if session.runs.get(group) == unique:
-            del session.runs[group]
 
 
 def _enter_group(session: Session, group: str, description: str) -> None:

@@ -1,8 +1,7 @@
-"""What comes into a lake from outside.
+"""From outside into a lake: what a user names to put, and ingests, which go on by themselves.
 
-Once: from what a user names (files, folders, globs, URLs, archives) to files to put. All the
-time: ingests, whose sources are in `feeds`, and which a `keeper` holds and commits.
-
-May import `tables`, `engine`, `lake`, `pipelines`, `storage`, `model` and `errors`. Nothing from
-outside is trusted: names, addresses, archive members, sizes and rows are checked.
+`sources`, `urls`, `archives` and `walk` turn files, folders, globs, addresses and archives into
+files to put. `keeper` holds ingests, `gathering` and `committing` are their loop, `feeds` has a
+module for each kind of source. Nothing from outside is trusted: names, addresses, members of
+archives and sizes are checked.
 """

@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import LeaseLost
-from trunkline.ingest.ddl import declared_schema
-from trunkline.ingest.feeds.base import Gathered, Piece, Refused, Site, Stored, StoredFile, Written
-from trunkline.ingest.rows import RowMaker
+from trunkline.ingests.ddl import declared_schema
+from trunkline.ingests.feeds.base import Gathered, Piece, Refused, Site, Stored, StoredFile, Written
+from trunkline.ingests.rows import RowMaker
 from trunkline.lake.changes import Changes
 from trunkline.lake.drafts import Draft
 from trunkline.lake.manifests import Tree

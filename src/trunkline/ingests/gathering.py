@@ -11,16 +11,17 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trunkline.errors import LeaseLost, TrunklineError, Unavailable
-from trunkline.ingest.committing import Hold, commit
-from trunkline.ingest.feeds.base import Feed, Gathered, Site, Written
+from trunkline.ingests.committing import Hold, commit
+from trunkline.ingests.feeds.base import Feed, Gathered, Site, Written
 from trunkline.model.streams import FlowState, Position
 from trunkline.storage.catalog import flows
 from trunkline.storage.crashpoints import crashpoint
+from trunkline.tables.upkeep import look_after
 
-log = logging.getLogger("trunkline.ingest")
+log = logging.getLogger("trunkline.ingests")
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 Told = Callable[[str], None]
@@ -116,7 +117,18 @@ class Gathering:
         if written.commit is not None:
             crashpoint("ingest.source_told")
             self._count(written)
+            self._look_after()
         self._went_well()
+
+    def _look_after(self) -> None:
+        """Between two commits nobody else writes here. What is only joined moves no position."""
+        site, history = self.site, self.site.spec.history
+        if not self._feed.may_compact:
+            history = replace(history, compact=0)
+        with site.core.database.read() as session:
+            flow = flows.find(session, self.hold.repo)
+        if flow is not None:
+            look_after(site.core, flow, self.hold.branch, history, site.source.folder)
 
     def _count(self, written: Written) -> None:
         assert written.commit is not None

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trunkline.errors import LeaseLost, NotFound, Precondition, TrunklineError, Unavailable
-from trunkline.ingest.codefolders import CodeFolders
-from trunkline.ingest.committing import Hold
-from trunkline.ingest.feeds import open_feed
-from trunkline.ingest.feeds.base import Site
-from trunkline.ingest.feeds.endpoints import Endpoints
-from trunkline.ingest.gathering import FIRST_WAIT, LONGEST_WAIT, Gathering, Tally, one_line
+from trunkline.ingests.codefolders import CodeFolders
+from trunkline.ingests.committing import Hold
+from trunkline.ingests.feeds import open_feed
+from trunkline.ingests.feeds.base import Site
+from trunkline.ingests.feeds.endpoints import Endpoints
+from trunkline.ingests.gathering import FIRST_WAIT, LONGEST_WAIT, Gathering, Tally, one_line
 from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import EMPTY, Tree
@@ -38,7 +38,7 @@ from trunkline.storage.catalog.pipelines import PipelineRow
 if TYPE_CHECKING:
     from trunkline.engine.session import Session as Spark
 
-log = logging.getLogger("trunkline.ingest")
+log = logging.getLogger("trunkline.ingests")
 
 LOOK_SECONDS = 1.0
 LEASE_SECONDS = 30.0

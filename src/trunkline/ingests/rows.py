@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import SchemaClash, TrunklineError
-from trunkline.ingest.columns import as_text, column, guessed
-from trunkline.ingest.feeds.base import Columns, CsvText, JsonLines, Piece, Records, Refused
-from trunkline.ingest.texts import AsCsv, AsJson, AsText, parsed
+from trunkline.ingests.columns import as_text, column, guessed
+from trunkline.ingests.feeds.base import Columns, CsvText, JsonLines, Piece, Records, Refused
+from trunkline.ingests.texts import AsCsv, AsJson, AsText, parsed
 from trunkline.model.evolution import united
 from trunkline.model.tables import Column, Schema
 from trunkline.tables.types import from_arrow

@@ -19,7 +19,7 @@ from trunkline.errors import (
     SourceUnreadable,
     Usage,
 )
-from trunkline.ingest.walk import kind_of, walk
+from trunkline.ingests.walk import kind_of, walk
 from trunkline.model.paths import ROOT, normalize_path
 from trunkline.model.suggest import did_you_mean, shown
 

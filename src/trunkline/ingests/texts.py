@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from trunkline.ingest.columns import as_text
+from trunkline.ingests.columns import as_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

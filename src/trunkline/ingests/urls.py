@@ -28,7 +28,7 @@ from trunkline.errors import (
     Unavailable,
     Usage,
 )
-from trunkline.ingest.addresses import Resolver, is_public, resolve
+from trunkline.ingests.addresses import Resolver, is_public, resolve
 from trunkline.model.paths import normalize_path
 from trunkline.model.suggest import shown
 

@@ -15,11 +15,13 @@ from trunkline.lake.triggering import follow
 from trunkline.model.commits import Commit
 from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobState
+from trunkline.model.streams import FlowState
 from trunkline.storage.catalog import (
     Session,
     checks,
     commits,
     events,
+    flows,
     jobs,
     leases,
     pipelines,
@@ -125,6 +127,7 @@ def fail(
             facts["inputs"] = context.inputs
         checks.record(session, claim.repo, claim.job.id, checked, session.now())
         end_job(session, claim.repo, claim.job.id, state, reason, **facts)
+        flows.note(session, claim.repo, FlowState.FAILED, reason)  # if it is a stream's
 
 
 def try_again(

@@ -148,7 +148,9 @@ class SparkEngine:
             old.close()
 
     def cancel(self, claim: Claim) -> None:
-        if (stream := self._streams.get(claim.repo)) is not None:
+        stream = self._streams.get(claim.repo)
+        # A worker that was stopped for long may have claimed the same job once more.
+        if stream is not None and stream.owner == claim.txn:
             stream.cancel()
         session = self._session
         if session is not None:

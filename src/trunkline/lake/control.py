@@ -12,10 +12,20 @@ from trunkline.model.commits import RepoName
 from trunkline.model.ids import is_id_prefix, new_id
 from trunkline.model.inputs import leaves
 from trunkline.model.jobs import Job, JobState
+from trunkline.model.pipelines import INGEST
 from trunkline.model.refs import Ref
 from trunkline.model.time import to_rfc3339
 from trunkline.pipelines.spec.codec import from_json
-from trunkline.storage.catalog import Session, commits, events, jobs, pipelines, refs, repos
+from trunkline.storage.catalog import (
+    Session,
+    commits,
+    events,
+    flows,
+    jobs,
+    pipelines,
+    refs,
+    repos,
+)
 from trunkline.storage.catalog.pipelines import Edge, PipelineRow
 
 
@@ -87,6 +97,12 @@ def run(core: Core, name: RepoName, author: str, cause: str = "run by hand") -> 
         if row.paused:
             raise Precondition(
                 f"{name} is paused.", hint=f"Resume it first: trunkline pipeline resume {name}"
+            )
+        flow = flows.find(session, row.repo)
+        if flow is not None and flow.kind == INGEST:
+            raise Precondition(
+                f"{name} is an ingest, and has no jobs.",
+                hint="trunkline run takes in what is there; trunkline worker goes on with it.",
             )
         started = spread(session, new_id(), Change(cause, author, forced=(row.repo,)))
         if started is None:

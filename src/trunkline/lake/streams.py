@@ -73,7 +73,12 @@ def rewind(core: Core, name: RepoName, to: str, author: str) -> Steered:
         batch = batch_at(session, row.repo, commit)
         stateful = bool(batch.state)
     state = _state_of(core, name, row.repo, batch) if stateful else {}
-    facts: dict[str, Any] = {"state": state, "watermark": batch.watermark}
+    facts: dict[str, Any] = {
+        "state": state,
+        "watermark": batch.watermark,
+        "moved": bool(batch.state.get("moved")),
+        "batches": batch.number if batch.rows_in else 0,
+    }
     crashpoint("stream.rewinding")
     with core.database.write() as session:
         row, _ = require_flow(session, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
 from trunkline.model.streams import StreamInput
@@ -38,7 +38,7 @@ class Pfs:
     reference: bool = False
     propagation: bool = True
     trigger: Trigger | None = None
-    stream: StreamInput = StreamInput()
+    stream: StreamInput = field(default_factory=StreamInput)
     """How a stream pipeline reads it; means nothing to others."""
 
 

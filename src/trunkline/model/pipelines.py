@@ -54,8 +54,8 @@ class Transform:
     """What is done with a datum. One of `cmd`, `python`, `sql`, `spark` and `stream` is set, and
     none of an ingest, which only brings data in.
 
-    `python`, `spark` and `stream` are "file.py:function" in the code folder. `sql` is the text of the
-    statements; `sql_file` is the file it was in, for errors. `code` is where the files that
+    `python`, `spark` and `stream` are "file.py:function" in the code folder. `sql` is the text of
+    the statements; `sql_file` is the file it was in, for errors. `code` is where the files that
     travel with the pipeline were when it was applied; its commit is kept with the version.
     `secrets` are pairs of a variable and the secret it gets: "name" or "name/key". Dates among
     `params` are ISO text.
@@ -147,7 +147,7 @@ class PipelineSpec:
     metadata: tuple[tuple[str, str], ...] = ()
     source: IngestSource | None = None
     """Of an ingest: where its data comes from. It has no input then (`Union(())`)."""
-    history: History = History()
+    history: History = field(default_factory=History)
     """Of a stream or an ingest: how its history is kept short."""
 
 

@@ -128,7 +128,7 @@ def ingest(
     if source is None:
         return lambda function: _of_function(function, name, project, options)
     caller = sys._getframe(1)
-    if caller.f_globals.get("__name__") == "trunkline.ingest" and caller.f_back:
+    if caller.f_globals.get("__name__") == "trunkline.ingests" and caller.f_back:
         caller = caller.f_back
     raw = {"ingest": given(name=name, project=project), "source": plain(source), **plain(options)}
     return Ingest(raw, caller.f_code.co_filename, caller.f_lineno)

@@ -30,11 +30,16 @@ class _Declared(NamedTuple):
 
 @dataclass
 class _Seen:
-    """When a stream's last job was opened, and how often in a row it failed since."""
+    """When a stream's last job was opened, and how often in a row it failed since.
+
+    `failed` is the failure that was counted last, `since` from when its pause is counted: a clock
+    may jump back, and who waits must not wait for longer because of it.
+    """
 
     opened: int = 0
     failures: int = 0
     failed: int = 0
+    since: int = 0
     version: int = 0
 
 
@@ -82,14 +87,17 @@ class StreamClock:
         said = self._said(session, row)
         if said.interval is None:
             return None
-        seen = self._seen.setdefault(flow.repo, _Seen(version=row.version))
+        # Whose failure nobody here has seen is tried at once.
+        seen = self._seen.setdefault(flow.repo, _Seen(failed=flow.updated, version=row.version))
         if seen.version != row.version or flow.state is not FlowState.FAILED:
             seen.version, seen.failures = row.version, 0
         elif flow.updated > seen.failed:
             seen.failed, seen.failures = flow.updated, seen.failures + 1
+            seen.since = flow.updated
+        seen.opened, seen.since = min(seen.opened, now), min(seen.since, now)
         if seen.failures:
             pause = min(2.0**seen.failures, _LONGEST_PAUSE)
-            return seen.failed + int(pause * SECOND)
+            return seen.since + int(pause * SECOND)
         return seen.opened + int(said.interval * SECOND) if waits else now
 
     def _said(self, session: Session, row: PipelineRow) -> _Declared:
@@ -113,11 +121,12 @@ class StreamClock:
             return False
         if flow.facts.get("moved"):
             return True
-        streams = self._declared[flow.repo].streams
+        streams, seen = self._declared[flow.repo].streams, flow.facts.get("seen", {})
         for edge in pipelines.reads(session, flow.repo):
             branch = refs.branch(session, edge.source, edge.branch)
             head = branch.head if branch else None
-            if edge.name in streams and head is not None and flow.position.get(edge.name) != head:
+            known = (None, flow.position.get(edge.name), seen.get(edge.name))
+            if edge.name in streams and head not in known:
                 return True
         return False
 
@@ -130,7 +139,7 @@ class StreamClock:
             branch = output_branch(session, row)
             heads = [(edge, _head(session, edge)) for edge in pipelines.reads(session, flow.repo)]
             open_job(session, new_id(), row, branch, heads, "interval", self._author)
-        self._seen.setdefault(flow.repo, _Seen()).opened = now
+        self._seen[flow.repo].opened = now
         self.opened += 1
         bell_of(self._core.database.url).ring()
 

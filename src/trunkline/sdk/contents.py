@@ -17,7 +17,7 @@ from trunkline.sdk.base import LakeBase, Location, store_options
 from trunkline.sdk.results import Diff, GetReport
 
 if TYPE_CHECKING:
-    from trunkline.ingest.urls import UrlPolicy
+    from trunkline.ingests.urls import UrlPolicy
     from trunkline.sdk.writer import CommitWriter, LakeTransaction, Progress
 
 
@@ -226,7 +226,7 @@ class Contents(LakeBase):
         return CommitWriter(transaction, draft, self.project, owned=True)
 
     def _url_policy(self) -> UrlPolicy:
-        from trunkline.ingest.urls import UrlPolicy
+        from trunkline.ingests.urls import UrlPolicy
 
         found = self._settings
         return UrlPolicy(

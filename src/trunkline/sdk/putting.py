@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from trunkline.errors import Usage
-from trunkline.ingest.sources import local_files
+from trunkline.ingests.sources import local_files
 from trunkline.model.paths import join, normalize_path
 from trunkline.sdk.chunks import open_chunks
 from trunkline.sdk.writer import CommitWriter, Progress
@@ -19,7 +19,7 @@ from trunkline.storage.objects.source import changed, open_source, same, unreada
 
 # What reads URLs and archives loads much of the standard library: only when one is put.
 if TYPE_CHECKING:
-    from trunkline.ingest.urls import UrlPolicy
+    from trunkline.ingests.urls import UrlPolicy
 
 STDIN = "-"
 
@@ -75,14 +75,14 @@ class Putter:
             self._stream(target, sys.stdin.buffer, "standard input")
             return
         if source.startswith(("http://", "https://")):
-            from trunkline.ingest.urls import open_url
+            from trunkline.ingests.urls import open_url
 
             remote = open_url(source, self._policy())
             place = join(normalize_path(target), remote.name) if into else target
             with open_chunks(remote.chunks) as stream:
                 self._stream(target if self._untar else place, stream, source)
             return
-        from trunkline.ingest.object_urls import open_object_url
+        from trunkline.ingests.object_urls import open_object_url
 
         for found in open_object_url(source, self._open_bucket, recursive=self._recursive):
             below = into or self._recursive
@@ -95,7 +95,7 @@ class Putter:
 
     def _stream(self, path: str, stream: BinaryIO, name: str) -> None:
         if self._untar:
-            from trunkline.ingest.archives import iter_tar
+            from trunkline.ingests.archives import iter_tar
 
             for member, chunks, _ in iter_tar(stream, name=name):
                 counted = self._counted(chunks)

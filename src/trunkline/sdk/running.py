@@ -13,7 +13,7 @@ from trunkline.model.jobs import Job, JobState, RunEvent
 from trunkline.sdk.base import LakeBase
 
 if TYPE_CHECKING:
-    from trunkline.ingest.keeper import Drained, Keeper
+    from trunkline.ingests.keeper import Drained, Keeper
     from trunkline.jobs.worker import Worker
     from trunkline.schedule.ticker import Ticker
 
@@ -57,7 +57,7 @@ class Running(LakeBase):
         Spark starts when the first datum needs it, with `watch` at once, and stops at the end.
         """
         from trunkline.engine.options import SparkOptions
-        from trunkline.ingest.keeper import Keeper
+        from trunkline.ingests.keeper import Keeper
         from trunkline.jobs.runner import RunnerOptions
         from trunkline.jobs.spark import SparkEngine
         from trunkline.jobs.worker import Worker
@@ -92,6 +92,7 @@ class Running(LakeBase):
             holder=worker.name,
             listener=told,
             lease_seconds=self._settings.seconds("worker.lease"),
+            spark=engine.session,
         )
         scheduler = Scheduler(self._core) if watch else None
         ending = stop or threading.Event()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import InvalidSpec, NotFound, SourceUnreadable, TrunklineError, Usage
-from trunkline.ingest.walk import walk
+from trunkline.ingests.walk import walk
 from trunkline.lake.versions import SPEC_FILE, Declared
 from trunkline.model.inputs import leaves
 from trunkline.model.paths import normalize_path

@@ -46,7 +46,7 @@ CRASHPOINTS: dict[str, str] = {
     "stream.data_written": "The rows of a batch are written, its state may be half saved.",
     "stream.batch_done": "Spark has logged the batch as done; the flow stands where it stood.",
     "stream.before_commit": "Rows, state and manifests are durable; the catalog knows nothing.",
-    "stream.committed": "Commit, position and state are in the catalog; the worker has not gone on.",
+    "stream.committed": "Commit, position and state are in the catalog; nobody has gone on.",
     "stream.rewinding": "The state to go back to is there; nothing has moved.",
     "schedule.slot_computed": "A slot is known to be due; nothing is written.",
     "schedule.slot_inserted": "A slot is claimed and its tick made, in an open transaction.",

@@ -28,14 +28,18 @@ EVERY = 20
 _SMALL = 8 << 20
 _WINDOW = 500
 _MICROS = 1_000_000
+_looked_at: dict[tuple[str, int], int] = {}
+"""The batch at which this process looked last: those without a commit do not count."""
 
 
 def look_after(
     core: Core, flow: Flow, branch: str, history: History, folder: str = "/", retain: int = 0
 ) -> None:
     """Compact, squash and forget old state, if it is time to. What fails is only logged."""
-    if not flow.number or flow.number % EVERY:
+    seen = (core.database.url, flow.repo)
+    if not flow.number or flow.number % EVERY or _looked_at.get(seen) == flow.number:
         return
+    _looked_at[seen] = flow.number
     acts: list[Callable[[], None]] = [
         partial(_compact, core, flow.name, branch, folder, history.compact),
         partial(_squash, core, flow.repo, flow.name, branch, history),

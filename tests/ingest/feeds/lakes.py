@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trunkline import Lake
-from trunkline.ingest.keeper import Drained, Keeper
+from trunkline.ingests.keeper import Drained, Keeper
 from trunkline.lake.pipelines import apply
 from trunkline.lake.versions import Declared
 from trunkline.model.commits import Commit, RepoName

@@ -298,7 +298,7 @@ def test_each_file_once_also_after_kill(lake: Ingests, inbox: Path, point: str, 
 def _drain_elsewhere(folder: Path, crash: str) -> int:
     script = (
         "import sys, trunkline as tl\n"
-        "from trunkline.ingest.keeper import Keeper\n"
+        "from trunkline.ingests.keeper import Keeper\n"
         "with tl.open(sys.argv[1], author='x') as lake:\n"
         "    Keeper(lake._core, lease_seconds=1.0).drain()\n"
     )

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 
 from tests.ingest.feeds.lakes import Ingests, until
-from trunkline.ingest.keeper import Keeper
+from trunkline.ingests.keeper import Keeper
 from trunkline.model.streams import FlowState
 
 NDJSON = "application/x-ndjson"
@@ -274,7 +274,7 @@ def test_a_clean_stop_answers_those_who_wait(lake: Ingests, sender: Sender) -> N
 
 SERVE = """
 import sys, threading, trunkline as tl
-from trunkline.ingest.keeper import Keeper
+from trunkline.ingests.keeper import Keeper
 with tl.open(sys.argv[1], author='x') as lake:
     Keeper(lake._core, lease_seconds=1.0).start()
     threading.Event().wait()

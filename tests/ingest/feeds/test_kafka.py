@@ -19,7 +19,7 @@ from confluent_kafka import Producer
 
 from tests.ingest.feeds.lakes import Ingests, until
 from trunkline.errors import Precondition
-from trunkline.ingest.feeds import kafka
+from trunkline.ingests.feeds import kafka
 from trunkline.model.streams import FlowState
 
 
@@ -107,7 +107,7 @@ def test_only_what_was_committed_is_asked_for(lake: Ingests, broker: Broker) -> 
 
 
 def _running(session: Any) -> Any:
-    from trunkline.ingest.keeper import _running
+    from trunkline.ingests.keeper import _running
 
     return _running(session)
 
@@ -197,7 +197,7 @@ def test_each_message_once_also_after_kill(lake: Ingests, broker: Broker, point:
 def _drain_elsewhere(folder: str, crash: str) -> int:
     script = (
         "import sys, trunkline as tl\n"
-        "from trunkline.ingest.keeper import Keeper\n"
+        "from trunkline.ingests.keeper import Keeper\n"
         "with tl.open(sys.argv[1], author='x') as lake:\n"
         "    Keeper(lake._core, lease_seconds=1.0).drain()\n"
     )

@@ -8,7 +8,7 @@ from tests.ingest.feeds.lakes import Ingests
 from trunkline.engine import kafka
 from trunkline.engine.session import Session
 from trunkline.errors import Precondition
-from trunkline.ingest.keeper import Keeper
+from trunkline.ingests.keeper import Keeper
 
 OPTIONS = {"servers": "127.0.0.1:1", "topics": ["clicks"], "connector": "spark"}
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.ingest.feeds.lakes import Ingests, until
 from trunkline.errors import LeaseLost
-from trunkline.ingest.committing import Hold, commit
-from trunkline.ingest.feeds.base import Gathered, Records
+from trunkline.ingests.committing import Hold, commit
+from trunkline.ingests.feeds.base import Gathered, Records
 from trunkline.model.commits import Origin
 from trunkline.model.streams import FlowState
 from trunkline.storage.catalog import flows

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.ingest.columns import column, guessed
-from trunkline.ingest.ddl import declared_schema
-from trunkline.ingest.feeds.base import Columns, CsvText, JsonLines, Records
-from trunkline.ingest.rows import RowMaker
+from trunkline.ingests.columns import column, guessed
+from trunkline.ingests.ddl import declared_schema
+from trunkline.ingests.feeds.base import Columns, CsvText, JsonLines, Records
+from trunkline.ingests.rows import RowMaker
 from trunkline.model.tables import Column, Schema
 
 FITS = [
@@ -90,7 +90,11 @@ def test_types_nobody_told(values: list[Any], type_: str | None) -> None:
 
 
 _json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
     max_leaves=6,
 )

@@ -6,8 +6,15 @@ import contextlib
 import re
 from collections.abc import Iterator
 
+from trunkline.engine.failures import last_line
 from trunkline.engine.sqlerrors import short
-from trunkline.errors import CheckpointDamaged, StateRefused, TrunklineError
+from trunkline.errors import (
+    CheckpointDamaged,
+    StateRefused,
+    TransformFailed,
+    TrunklineError,
+    Unavailable,
+)
 
 _OTHER_QUERY = re.compile(
     r"STATE_STORE_(KEY|VALUE)_SCHEMA_NOT_COMPATIBLE|STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION"
@@ -21,6 +28,9 @@ _DAMAGED = re.compile(
     r"|Incomplete log file|BATCH_METADATA_NOT_FOUND|MALFORMED_LOG_FILE|ChecksumException"
     r"|CHECKPOINT_FILE_CHECKSUM|offset log|UNRECOGNIZED_STATE|STATE_STORE_ROW_CHECKSUM"
 )
+# Spark gives its Python ten seconds to start, and that cannot be set.
+_MAY_PASS = re.compile(r"Python worker failed to connect back")
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 
 @contextlib.contextmanager
@@ -34,6 +44,13 @@ def in_words(pipeline: str) -> Iterator[None]:
         text = str(error)
         if not type(error).__module__.startswith(("pyspark.", "py4j.")):
             raise
+        if _FULL.search(text):
+            raise  # whatever of the state it has left half written
+        if _MAY_PASS.search(text):
+            raise Unavailable(
+                f"Spark's Python for {pipeline} did not start in time.",
+                hint="The machine may be overloaded; it is tried again.",
+            ) from None
         if _OTHER_QUERY.search(text):
             raise StateRefused(
                 f"The query of {pipeline} has changed so that it cannot use its state: "
@@ -48,4 +65,6 @@ def in_words(pipeline: str) -> Iterator[None]:
                 f"{pipeline} --to REF), or begin anew: trunkline stream restart {pipeline} "
                 "--from REF.",
             ) from None
+        if "PYTHON_EXCEPTION" in text:
+            raise TransformFailed(f"{pipeline} failed: {last_line(text)}") from None
         raise

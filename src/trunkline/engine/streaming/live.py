@@ -21,7 +21,7 @@ from trunkline.engine.columns import column_lineage
 from trunkline.engine.sessions import configure
 from trunkline.engine.streaming.failures import in_words
 from trunkline.engine.streaming.task import BatchResult, StreamTask
-from trunkline.engine.submit import JobCancelled
+from trunkline.engine.submit import JobCancelled, explained
 from trunkline.engine.transform import Lineage, Source, TableResult
 from trunkline.errors import Failed
 from trunkline.model.streams import StreamOutput
@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 _FORMAT = "io.trunkline.LakeStream"
 _LOOK_MILLIS = 200
 _MICROS = 1000
+_BETWEEN = -2
 _MODES = {StreamOutput.APPEND: "append", StreamOutput.UPSERT: "update"}
 _ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def stateful_operators(session: Session, task: StreamTask) -> tuple[str, ...]:
     """What keeps state in a query, by Spark's names; none if every batch stands alone."""
-    with in_words(task.call.pipeline), sqlerrors.in_words({}):
+    with explained(session), sqlerrors.in_words({}), in_words(task.call.pipeline):
         spark = _own_session(session, task)
         feed = f"plan-{uuid.uuid4().hex}"
         frames = _frames(session, spark, task, feed)
@@ -66,6 +67,9 @@ class LiveStream:
         self.generation = generation
         self._uri = uri
         self.batch = -1
+        self.owner = ""
+        """Whose batch it runs, or ran last: nobody else may cancel it."""
+        self._number = -1
         self._session = session
         self._feed = uuid.uuid4().hex
         self._spark = _own_session(session, task)
@@ -78,7 +82,7 @@ class LiveStream:
         self._lineage: Lineage = {}
         self._query: Any = None
         _classes(session).LakeStream.open(self._feed, generation)
-        with self._closing_on_error(), in_words(task.call.pipeline), sqlerrors.in_words({}):
+        with self._in_words({}):
             self._start()
 
     def _start(self) -> None:
@@ -99,9 +103,11 @@ class LiveStream:
     def run(self, rows: Mapping[str, Source], stem: str) -> BatchResult:
         """Give it the rows of each input, none to those not named, and wait until it is done."""
         began = time.perf_counter()
+        # It is at no batch until this one is done: nobody else may go on from where it was.
+        self.batch = _BETWEEN
         self._stem, self._result, self._late, self._late_rows = stem, None, {}, 0
         before = self._watermark()
-        with self._closing_on_error(), in_words(self.task.call.pipeline), sqlerrors.in_words(rows):
+        with self._in_words(rows):
             given = {name: self._rows(name, source) for name, source in rows.items()}
             classes = _classes(self._session)
             self.generation = classes.LakeStream.release(self._feed, given)
@@ -109,6 +115,7 @@ class LiveStream:
                 self._look()
             self._look()
         crashpoint("stream.batch_done")
+        self.batch = self._number
         return self._told(before, time.perf_counter() - began)
 
     def _rows(self, name: str, source: Source) -> Any:
@@ -136,7 +143,7 @@ class LiveStream:
             self._result = transform.write(self._session, self._spark, task, "", frame, {}, rules)
             crashpoint("stream.data_written")
             self._write_late()
-            self.batch = number
+            self._number = number
         except Exception as error:
             self._error = error
             raise
@@ -209,9 +216,15 @@ class LiveStream:
             _classes(self._session).LakeStream.close(self._feed)
 
     @contextlib.contextmanager
-    def _closing_on_error(self) -> Iterator[None]:
+    def _in_words(self, rows: Mapping[str, Source]) -> Iterator[None]:
+        """Errors of Spark in words of ours; a query that has met one is over."""
         try:
-            yield
+            with (
+                explained(self._session),
+                sqlerrors.in_words(rows),
+                in_words(self.task.call.pipeline),
+            ):
+                yield
         except BaseException:
             self.close()
             raise

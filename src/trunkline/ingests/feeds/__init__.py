@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from trunkline.errors import InvalidSpec
-from trunkline.ingest.feeds.base import Feed, Site
+from trunkline.ingests.feeds.base import Feed, Site
 
 _FEEDS = {
     "folder": "folder.FolderFeed",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from trunkline.engine.session import Session
-    from trunkline.ingest.feeds.endpoints import Endpoints
+    from trunkline.ingests.feeds.endpoints import Endpoints
 
 OWN = "/_ingest"
 """The folder of what an ingest remembers with its data: it comes and goes with the commit."""
@@ -153,6 +153,8 @@ class Feed:
 
     owes: bool = False
     """Whether somebody waits for an answer, so that a clean stop must not leave it out."""
+    may_compact: bool = True
+    """Whether its rows may be joined into other files than they were written to."""
 
     def __init__(self, site: Site) -> None:
         self.site = site

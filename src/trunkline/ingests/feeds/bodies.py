@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trunkline.ingest.feeds.base import Columns, JsonLines, Records
-from trunkline.ingest.feeds.endpoints import Refusal
+from trunkline.ingests.feeds.base import Columns, JsonLines, Records
+from trunkline.ingests.feeds.endpoints import Refusal
 
 Body = JsonLines | Records | Columns
 

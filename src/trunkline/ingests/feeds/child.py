@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from trunkline.engine.runner.failure import DatumFailed
 from trunkline.engine.runner.modules import describe, load_function
 from trunkline.errors import TrunklineError, Usage
-from trunkline.ingest.feeds.offered import Offered
+from trunkline.ingests.feeds.offered import Offered
 from trunkline.tables.writing.sources import batches_of
 
 

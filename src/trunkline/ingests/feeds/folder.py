@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from trunkline.errors import Failed, InvalidPath, SourceChanged
-from trunkline.ingest.feeds import reading, taken
-from trunkline.ingest.feeds.base import (
+from trunkline.ingests.feeds import reading, taken
+from trunkline.ingests.feeds.base import (
     Feed,
     Gathered,
     Piece,
@@ -27,7 +27,7 @@ from trunkline.ingest.feeds.base import (
     StoredFile,
     Written,
 )
-from trunkline.ingest.feeds.taken import Known, Stat
+from trunkline.ingests.feeds.taken import Known, Stat
 from trunkline.lake.manifests import Tree
 from trunkline.model.paths import normalize_path
 from trunkline.pipelines.globs import Glob
@@ -66,6 +66,8 @@ class FolderFeed(Feed):
         self._glob = Glob("/" + pattern)
         self._settle = float(given.get("settle", 1.0))
         self._changed = str(given.get("changed", "replace"))
+        # The rows of a file can only be replaced while they have a file of their own.
+        self.may_compact = self._changed != "replace"
         self._then: Any = given.get("then", "keep")
         self._format = str(given.get("format", "auto"))
         self._seen: dict[str, _Seen] = {}

@@ -20,7 +20,7 @@ from typing import Any
 
 from blake3 import blake3
 
-from trunkline.ingest.feeds.base import (
+from trunkline.ingests.feeds.base import (
     OWN,
     Columns,
     Feed,
@@ -31,9 +31,9 @@ from trunkline.ingest.feeds.base import (
     Site,
     Written,
 )
-from trunkline.ingest.feeds.bodies import read_body
-from trunkline.ingest.feeds.endpoints import Endpoint, Refusal
-from trunkline.ingest.gathering import one_line
+from trunkline.ingests.feeds.bodies import read_body
+from trunkline.ingests.feeds.endpoints import Endpoint, Refusal
+from trunkline.ingests.gathering import one_line
 from trunkline.lake.files import read
 from trunkline.lake.manifests import Tree
 from trunkline.model.entries import Entry

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Precondition, Unavailable
-from trunkline.ingest.feeds.base import Columns, Feed, Gathered, JsonLines, Piece, Site
+from trunkline.ingests.feeds.base import Columns, Feed, Gathered, JsonLines, Piece, Site
 from trunkline.model.tables import Column, Schema
 from trunkline.tables.writing.casting import arrow_schema
 
@@ -31,7 +31,7 @@ Position = Mapping[str, Any]
 def kafka_feed(site: Site) -> Feed:
     """By the client, or by Spark's connector if that is asked for."""
     if site.options.get("connector") == "spark":
-        from trunkline.ingest.feeds.kafkaspark import SparkKafkaFeed
+        from trunkline.ingests.feeds.kafkaspark import SparkKafkaFeed
 
         return SparkKafkaFeed(site)
     return KafkaFeed(site)
@@ -163,13 +163,8 @@ class KafkaFeed(Feed):
     def _first(self, topic: str, partition: int, first: bool) -> int:
         where = self._kafka.TopicPartition(topic, partition)
         low, high = self._consumer.get_watermark_offsets(where, timeout=ASK_SECONDS)
-        if not first or self._start == "earliest":
-            return int(low)
-        if self._start == "latest":
-            return int(high)
-        where.offset = int(self._start["timestamp"])
-        (found,) = self._consumer.offsets_for_times([where], timeout=ASK_SECONDS)
-        return int(found.offset) if found.offset >= 0 else int(high)
+        # A partition that is new was empty when the topic was first read.
+        return int(high) if first and self._start == "latest" else int(low)
 
     def _ends(self) -> dict[tuple[str, int], int]:
         return {

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from trunkline.errors import Precondition
-from trunkline.ingest.feeds.base import Columns, Feed, Gathered, JsonLines, Piece, Site
-from trunkline.ingest.feeds.kafka import META
+from trunkline.ingests.feeds.base import Columns, Feed, Gathered, JsonLines, Piece, Site
+from trunkline.ingests.feeds.kafka import META
 from trunkline.tables.writing.casting import arrow_schema
 
 if TYPE_CHECKING:

@@ -26,14 +26,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trunkline.errors import TransformFailed
-from trunkline.ingest.feeds.base import Columns, Feed, Gathered, Piece, Records, Site, Written
-from trunkline.ingest.feeds.child import Ended, Idle, Item
+from trunkline.ingests.feeds.base import Columns, Feed, Gathered, Piece, Records, Site, Written
+from trunkline.ingests.feeds.child import Ended, Idle, Item
 
-log = logging.getLogger("trunkline.ingest")
+log = logging.getLogger("trunkline.ingests")
 
 _AHEAD = 16
 """How many items may wait here; some more wait in the pipe."""
-_START = "import sys; from trunkline.ingest.feeds.child import main; main(*sys.argv[1:])"
+_START = "import sys; from trunkline.ingests.feeds.child import main; main(*sys.argv[1:])"
 _ROW = 256
 """Bytes that a dict is taken for."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from trunkline.ingest.feeds.base import Columns, Feed, Gathered, Site
+from trunkline.ingests.feeds.base import Columns, Feed, Gathered, Site
 from trunkline.model.streams import Position
 
 MICROS = 1_000_000

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from trunkline.errors import Usage
-from trunkline.ingest.feeds.base import Columns, CsvText, JsonLines, Piece, Records, Refused
+from trunkline.ingests.feeds.base import Columns, CsvText, JsonLines, Piece, Records, Refused
 from trunkline.tables.layout import compression_of, extension_of
 
 CHUNK = 16 << 20

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from blake3 import blake3
 
-from trunkline.ingest.feeds.base import OWN
+from trunkline.ingests.feeds.base import OWN
 from trunkline.lake.core import Core
 from trunkline.lake.files import read
 from trunkline.lake.manifests import Tree

@@ -160,6 +160,14 @@ class StreamInputs:
             for one in self.inputs
         )
 
+    def beyond(self, position: Mapping[str, str]) -> dict[str, str]:
+        """The commits that the job was to read up to and did not come to."""
+        return {
+            name: commit
+            for name, commit in self._until.items()
+            if name not in self._static and commit and position.get(name) != commit
+        }
+
     def _commit(self, leaf: Pfs, commit_id: str | None) -> Commit | None:
         if commit_id is None:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trunkline.engine.streaming.task import BatchResult
@@ -34,6 +34,7 @@ class Results:
     rows_in: int = 0
     late: int = 0
     malformed: int = 0
+    skipped: int = 0
     seconds: float = 0.0
     watermark: int | None = None
     moved: bool = False
@@ -52,8 +53,7 @@ class Results:
 
     def add_batch(self, result: BatchResult, rows_in: int | None, checkpoint: str) -> None:
         """A batch of a query with state."""
-        self.add(result.table, rows_in)
-        self.seconds += result.seconds
+        self.add(replace(result.table, seconds=result.seconds), rows_in)
         for name, late in result.late.items():
             self._take(f"/{LATE}/{name}" if name else f"/{LATE}", late)
         self.late += result.late_rows
@@ -63,6 +63,7 @@ class Results:
             "checkpoint": checkpoint,
             "batch": result.batch,
             "generation": result.generation,
+            "moved": result.moved,
         }
 
     def add_malformed(self, name: str, result: TableResult) -> None:

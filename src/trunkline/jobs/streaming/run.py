@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from trunkline.engine.streaming.task import StreamTask
 from trunkline.engine.submit import JobCancelled
 from trunkline.engine.transform import Source, TableResult, TableTask
-from trunkline.errors import ChecksFailed, TransformFailed, TrunklineError, Unavailable
+from trunkline.errors import (
+    ChecksFailed,
+    Failed,
+    StateRefused,
+    TransformFailed,
+    TrunklineError,
+    Unavailable,
+)
 from trunkline.jobs import calls, finishing
 from trunkline.jobs.assembly import Assembly
 from trunkline.jobs.candidate import Candidate
@@ -35,7 +42,7 @@ from trunkline.lake.drafts import Planner, StoredTree
 from trunkline.lake.propagation import Change, spread
 from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobInput, JobState
-from trunkline.model.streams import Batch, Flow, FlowState, StreamOutput
+from trunkline.model.streams import Batch, Flow, StreamOutput
 from trunkline.storage.catalog import Session as Transaction
 from trunkline.storage.catalog import commits, flows, jobs
 from trunkline.storage.crashpoints import crashpoint
@@ -105,6 +112,8 @@ class StreamRun:
             except (Unavailable, JobCancelled):
                 raise
             except TrunklineError as error:
+                if type(error) is Failed:
+                    raise  # Spark's fault, not the query's: it may pass
                 hint = f" {error.hint}" if error.hint else ""
                 return self._failed(context, f"{error.message}{hint}")
 
@@ -136,29 +145,54 @@ class StreamRun:
         kind: tuple[str, ...] = ()
         try:
             for micro in inputs.micros():
+                results.skipped += micro.skipped
                 if micro.steps:
                     task = queries.task(context, call, inputs.sources(micro))
-                    kind = self.engine.stateful(task)
+                    kind = self._kind(task, flow)
                     rows = inputs.rows(micro, self.engine.session(), results)
                     self._run(task, kind, rows, results)
                     self._check_still_ours()
                 position.update(micro.position)
-                if results.batches and self._is_interval(context):
+                if not results.batches:
+                    continue
+                if self._is_interval(context):
                     break
-            if not results.batches and self._may_tick(context, flow):
-                task = queries.task(context, call, inputs.sources(None))
-                kind = self.engine.stateful(task)
-                self._run(task, kind, {}, results)
-            elif not self._is_interval(context):
+                # As if each batch had a job of its own: what is late must not depend on that.
                 self._tick(context, call, inputs, kind, results)
+            if not results.batches and self._may_tick(flow, call):
+                task = queries.task(context, call, inputs.sources(None))
+                kind = self._kind(task, flow)
+                self._run(task, kind, {}, results)
         except NothingYet:
             pass
         position.update(inputs.pinned())
-        return self._publish(context, flow, inputs, results, position, kind, began)
+        return self._publish(context, flow, inputs, results, position, kind, began, call)
 
-    def _may_tick(self, context: Context, flow: Flow) -> bool:
-        """Whether the watermark has moved since the last batch, and nothing else will act on it."""
-        return bool(flow.facts.get("moved") and flow.facts.get("state"))
+    def _may_tick(self, flow: Flow, call: TableTask) -> bool:
+        """Whether the watermark has moved since the last batch, and nothing else will act on it.
+
+        Also if the query is another one now: whether it can use the state is known by using it.
+        """
+        changed = flow.facts.get("version", call.version) != call.version
+        return bool((flow.facts.get("moved") or changed) and flow.facts.get("state"))
+
+    def _kind(self, task: StreamTask, flow: Flow) -> tuple[str, ...]:
+        """What keeps state in the query, if that goes with what the flow has of it."""
+        kind = self.engine.stateful(task)
+        has = bool(flow.facts.get("state"))
+        if bool(kind) == has or not (has or flow.facts.get("batches")):
+            return kind
+        name = self.claim.job.pipeline
+        what = (
+            "keeps no state now, and what it has would be lost"
+            if has
+            else "keeps state now, and has none of what it has read"
+        )
+        raise StateRefused(
+            f"The query of {name} has changed so that it cannot go on: it {what}.",
+            hint=f"Apply the version before again (trunkline pipeline restore {name}), or begin "
+            f"anew: trunkline stream restart {name} --from REF.",
+        )
 
     def _run(
         self,
@@ -171,8 +205,17 @@ class StreamRun:
         rows_in = sum(one or 0 for one in known)
         stem = calls.stem(self.core, self._keys)
         if kind:
-            live = self._live(task, results.state)
-            results.add_batch(live.run(rows, stem), rows_in, live.checkpoint)
+            starts, state = self._starts, results.state
+            try:
+                live = self._live(task, state)
+                live.owner = self.claim.txn
+                results.add_batch(live.run(rows, stem), rows_in, live.checkpoint)
+            except (Failed, TransformFailed):
+                if state and self._starts > starts:  # Spark has many words for a damaged file
+                    checkpoints.check(
+                        self.core.objects, state["checkpoint"], state["batch"], task.call.pipeline
+                    )
+                raise
             return
         statics = {name: one.static for name, one in task.sources.items() if one.static}
         empty = {name: Source((), one.schema) for name, one in task.sources.items()}
@@ -228,6 +271,7 @@ class StreamRun:
         position: Mapping[str, str],
         kind: tuple[str, ...],
         began: float,
+        call: TableTask,
     ) -> JobState:
         with self.core.database.write(durable=False) as session:
             jobs.note(
@@ -243,7 +287,12 @@ class StreamRun:
                 self.core.objects, results.state["checkpoint"], results.state["batch"]
             )
         read = replace(context, inputs=inputs.read(position))
-        facts = self._facts(flow, inputs, results, kind, began)
+        facts = {
+            **self._facts(flow, inputs, results, kind, began),
+            "version": call.version if results.batches else flow.facts.get("version", call.version),
+            # What was looked at in vain is no news when it is looked at again.
+            "seen": inputs.beyond(position) if not results.batches else {},
+        }
         if self._is_interval(context) and results.is_empty:
             self._advance_only(position, facts)
             return JobState.SUCCESS
@@ -344,19 +393,21 @@ class StreamRun:
     ) -> dict[str, Any]:
         """The newest figures; those of a batch that moved nothing stay."""
         seconds = max(time.monotonic() - began, 1e-6)
+        ran = bool(results.batches)
         return {
             **({"replace": True} if flow.facts.get("replace") and results.is_empty else {}),
             "state": dict(results.state),
             "watermark": results.watermark,
-            "moved": results.moved and bool(results.batches),
-            "kind": queries.explained(kind) if results.batches else flow.facts.get("kind", ""),
+            "moved": results.moved and ran,
+            "kind": queries.explained(kind) if ran else flow.facts.get("kind", ""),
             "schemas": inputs.schemas,
             "rows_in": results.rows_in,
             "rows_out": results.rows_out,
             "late": flow.facts.get("late", 0) + results.late,
             "malformed": flow.facts.get("malformed", 0) + results.malformed,
-            "state_rows": results.state_rows if kind else 0,
-            "state_bytes": results.state_bytes if kind else 0,
+            "skipped": flow.facts.get("skipped", 0) + results.skipped,
+            "state_rows": results.state_rows if ran else flow.facts.get("state_rows", 0),
+            "state_bytes": results.state_bytes if ran else flow.facts.get("state_bytes", 0),
             "seconds": round(seconds, 6),
             "rows_per_second": round(results.rows_in / seconds, 3),
             "batches": flow.facts.get("batches", 0) + results.batches,
@@ -393,8 +444,6 @@ class StreamRun:
             wait = min(retry.backoff * retry.factor ** (job.attempt - 1), retry.longest)
             finishing.try_again(self.core, self.claim, context, reason, wait, None)
             return JobState.WAITING
-        with self.core.database.write() as session:
-            flows.note(session, self.claim.repo, FlowState.FAILED, reason)
         finishing.fail(
             self.core, self.claim, context, JobState.FAILURE, reason, checked=self._checks
         )

@@ -86,9 +86,9 @@ public class LakeStream implements StreamSourceProvider {
         }
 
         synchronized boolean idle(long millis) throws InterruptedException {
-            long until = System.currentTimeMillis() + millis;
+            long began = System.nanoTime();
             while (wanted <= released) {
-                long left = until - System.currentTimeMillis();
+                long left = millis - (System.nanoTime() - began) / 1000000;
                 if (left <= 0) {
                     return false;
                 }

@@ -1,0 +1,84 @@
+"""Long histories: squashed, compacted and without old state, and still the same stream."""
+
+from __future__ import annotations
+
+import pytest
+
+import trunkline as tl
+from tests.flows import batches
+from tests.jobs.streaming.lakes import TOTALS, Streams
+from trunkline.errors import Precondition
+from trunkline.lake import checkpoints
+from trunkline.tables import upkeep
+
+PLAIN = "SELECT user, v FROM clicks"
+
+
+def feed(streams: Streams, count: int) -> None:
+    for number in range(count):
+        streams.put((number, f"u{number % 3}", 1))
+        streams.drain_well()
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked after at every second batch, and without grace."""
+    monkeypatch.setattr(upkeep, "EVERY", 2)
+    monkeypatch.setattr(checkpoints, "GRACE", 0.0)
+
+
+def test_old_commits_are_squashed_and_add_up(streams: Streams) -> None:
+    streams.stream("plain", PLAIN, interval="1s", history={"keep": 3, "every": "1d", "compact": 0})
+    feed(streams, 9)
+    kept = streams.commits("plain")
+    assert 4 <= len(kept) <= 6, kept
+    spans = list(batches(streams.lake, "plain"))
+    assert spans[0][0] == 1 and spans[-1][1] == 9
+    assert all(one[1] + 1 == two[0] for one, two in zip(spans, spans[1:], strict=False))
+    assert sum(one.rows_in for one in streams.batches("plain")) == 9
+    assert len(streams.rows("plain")) == 9
+    assert streams.lake.fsck().ok
+    streams.lake.rewind_stream("plain", kept[0])
+    streams.drain_well()
+    assert len(streams.rows("plain")) == 9
+    assert streams.lake.fsck().ok
+
+
+def test_small_files_are_compacted_and_nobody_is_told(streams: Streams) -> None:
+    streams.stream("plain", PLAIN, interval="1s", history={"compact": 4})
+    streams.stream("next", "SELECT user FROM plain", tl.pfs("plain"))
+    streams.batch("below", "SELECT count(*) AS n FROM plain", tl.pfs("plain"))
+    feed(streams, 7)
+    files = [one.path for one in streams.lake.ls("plain", recursive=True)]
+    assert len([one for one in files if one.endswith(".parquet")]) < 7
+    compacted = [one for one in streams.lake.log("plain") if one.author == "upkeep"]
+    assert compacted
+    sets = {one.id for one in compacted}
+    for name in ("next", "below"):
+        jobs = streams.lake.jobs(name)
+        assert len(jobs) == 7 and not sets & {job.id for job in jobs}
+    assert len(streams.rows("plain")) == 7
+    assert len(streams.rows("next")) == 7
+    assert streams.rows("below") == [(7,)]
+    assert streams.lake.fsck().ok
+    # Back to a commit that only compacts is back to the batch before it.
+    number = streams.batches("plain")
+    streams.lake.rewind_stream("plain", compacted[-1].id)
+    assert streams.flow("plain").number < number[-1].number
+    streams.drain_well()
+    assert len(streams.rows("plain")) == 7
+
+
+def test_state_is_kept_for_as_many_batches_as_asked(streams: Streams) -> None:
+    streams.stream("totals", TOTALS, upsert=["user"], retain=3, history={"compact": 0})
+    feed(streams, 8)
+    streams.forget_queries()
+    made = streams.batches("totals")
+    with pytest.raises(Precondition, match="no longer there"):
+        streams.lake.rewind_stream("totals", made[0].commit)
+    streams.lake.rewind_stream("totals", made[-3].commit)
+    assert sum(n for (n,) in streams.rows("totals", "n")) == 6
+    streams.put((9, "u0", 1))
+    streams.drain_well()
+    assert streams.rows("totals", "user", "n") == [("u0", 4), ("u1", 3), ("u2", 2)]
+    assert streams.lake.fsck().ok

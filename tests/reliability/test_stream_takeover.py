@@ -1,0 +1,88 @@
+"""A worker is stopped, or loses its Spark, in the middle of a batch: the batch counts once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import trunkline as tl
+from tests.flows import flow_of
+from tests.reliability import streams
+from tests.reliability.harness import (
+    assert_no_orphans,
+    assert_sound,
+    finish,
+    start_worker,
+    worker,
+)
+from trunkline.model.streams import FlowState
+
+pytestmark = pytest.mark.slow
+FIRST, EVERY = 1_000, 3_000
+
+
+@pytest.fixture
+def lake(spark: object, tmp_path: Path) -> tl.Lake:
+    """Streams that have made one batch each, and wait to make the next."""
+    lake = tl.init(tmp_path)
+    streams.make(lake, tmp_path / "code")
+    streams.put(lake, 0, FIRST)
+    lake.run()
+    streams.put(lake, FIRST, EVERY)
+    return lake
+
+
+@pytest.mark.parametrize("point", ["stream.offsets_logged", "stream.batch_done"])
+def test_a_worker_that_was_stopped_past_its_lease_commits_nothing(
+    point: str, lake: tl.Lake, tmp_path: Path
+):
+    """What it goes on to write is in a checkpoint of its own, and in files that nobody names."""
+    with lake:
+        stopped = start_worker("drain_stopping_at", tmp_path, point)
+        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED)
+        try:
+            ended = lake.run().jobs
+        finally:
+            stopped.send_signal(signal.SIGCONT)
+        result = finish(stopped)
+        assert (result.code, result.json) == (0, []), result.err
+        assert sorted(job.pipeline.repo for job in ended) == sorted(streams.STREAMS)
+        assert max(job.attempt for job in ended) == 2
+        for name in streams.STREAMS:
+            assert flow_of(lake, name).state is not FlowState.FAILED
+        streams.assert_right(lake, EVERY)
+        assert_no_orphans(lake)
+        # Whose state it goes on from is that of who committed.
+        streams.put(lake, EVERY, EVERY + 500)
+        lake.run()
+        streams.assert_right(lake, EVERY + 500)
+
+
+def test_a_worker_that_comes_back_to_its_own_job_makes_the_batch_once(
+    lake: tl.Lake, tmp_path: Path
+):
+    """Nobody took it over: it claims the job once more while its first attempt goes on."""
+    with lake:
+        stopped = start_worker("drain_stopping_at", tmp_path, "stream.offsets_logged")
+        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED)
+        time.sleep(3)  # longer than a claim lasts
+        stopped.send_signal(signal.SIGCONT)
+        result = finish(stopped)
+        assert result.code == 0, result.err
+        assert sorted(job["pipeline"] for job in result.json) == sorted(streams.STREAMS)
+        streams.assert_right(lake, EVERY)
+        assert_sound(lake)
+
+
+def test_a_worker_whose_spark_is_gone_starts_another(lake: tl.Lake, tmp_path: Path):
+    with lake:
+        result = worker("drain_without_spark_at", tmp_path, "stream.offsets_logged")
+        assert result.code == 0, result.err
+        assert sorted(job["pipeline"] for job in result.json) == sorted(streams.STREAMS)
+        assert {job["state"] for job in result.json} == {"success"}
+        assert max(job["attempt"] for job in result.json) > 1
+        streams.assert_right(lake, EVERY)
