@@ -70,7 +70,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="the results on stdout as JSON")
     parser.add_argument("--dir", help="where to work: a folder on the disk to measure")
     parser.add_argument("--dvc", help="the dvc command to compare with")
-    parser.add_argument("--scale", type=float, default=0.0, help="of TPC-H; 1 unless told")
+    parser.add_argument("--scale", type=float, default=0.0, help="of TPC-H; millions of Nexmark")
     parser.add_argument("--engine", choices=("duckdb", "spark", "both"), default="both")
     parser.add_argument("--peers", help="an environment with dagster and pyspark[pipelines]")
     parser.add_argument("--strict", action="store_true", help="fail when a budget is not met")

@@ -57,7 +57,7 @@ def demo(
         _silence() if silent else contextlib.nullcontext(),
         _Warm(run.settings) as spark,
     ):
-        Tour(place, output.style, spark).give()
+        Tour(place, output.style, spark, silent=silent).give()
     output.done({"lake": str(place)}, "")
 
 
@@ -132,7 +132,8 @@ class _Warm:
 
 
 class Tour:
-    def __init__(self, place: Path, style: Style, spark: _Warm) -> None:
+    def __init__(self, place: Path, style: Style, spark: _Warm, *, silent: bool = False) -> None:
+        self.always = ["--quiet"] if silent else []
         self.place = place
         self.style = style
         self.spark = spark
@@ -220,7 +221,7 @@ class Tour:
 
         self.prompt(f"trunkline {command}")
         started = time.perf_counter()
-        code = main(shlex.split(command))
+        code = main([*shlex.split(command), *self.always])
         sys.stdout.flush()
         if bool(code) != fails:
             raise Failed(f"The demo stopped: trunkline {command} ended with exit code {code}.")

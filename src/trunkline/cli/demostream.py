@@ -22,7 +22,7 @@ SPECS = "shop/clicks.yaml shop/sessions.py shop/live_revenue.yaml shop/visits.ya
 STREAMS = ("live_revenue", "sessions")
 DAY_4 = "2026-01-04"
 PATIENCE = 300.0
-LOOK_SECONDS = 0.1
+LOOK_SECONDS = 0.05
 STOP_SECONDS = 20.0
 RESULT = "SELECT item, sold, cents FROM live_revenue ORDER BY item"
 ARRIVED = "SELECT count(*) AS clicks FROM clicks"
@@ -196,6 +196,7 @@ class StreamTour:
         """Show what the worker says until something holds."""
         assert self.worker is not None
         deadline = time.monotonic() + PATIENCE
+        line = ""
         while True:
             # Asked first: what it said last is shown too.
             over, there = self.worker.is_over, holds()
@@ -205,7 +206,7 @@ class StreamTour:
             if there:
                 return
             if over:
-                raise Failed("The demo stopped: its worker has ended.")
+                raise Failed(f"The demo stopped: its worker has ended. {line}".rstrip())
             if time.monotonic() > deadline:
                 raise Failed(f"The demo stopped: it waited {PATIENCE:.0f} s for {what}.")
             time.sleep(LOOK_SECONDS)

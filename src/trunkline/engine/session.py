@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.engine import archive, buckets, failures, launch
-from trunkline.engine.home import spark_home
+from trunkline.engine.home import spark_home, worker_python
 from trunkline.engine.jar import jar
 from trunkline.engine.java import find_java
 from trunkline.engine.options import SparkOptions, local_cores
@@ -209,6 +209,8 @@ def _start_jvm(options: SparkOptions, java_options: str) -> Session:
     except launch.JvmEnded as ended:
         raise failures.explain(ended.said) from None
     try:
+        if options.is_local:
+            python = worker_python(jvm.folder, python)
         return Session(options, _make_context(jvm, python), jvm=jvm)
     except BaseException as error:
         said, log = str(error) if jvm.alive() else f"{jvm.said()}\n{error}", jvm.log

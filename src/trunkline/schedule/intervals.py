@@ -91,7 +91,7 @@ class StreamClock:
         seen = self._seen.setdefault(flow.repo, _Seen(failed=flow.updated, version=row.version))
         if seen.version != row.version or flow.state is not FlowState.FAILED:
             seen.version, seen.failures = row.version, 0
-        elif flow.updated > seen.failed:
+        elif flow.updated != seen.failed:
             seen.failed, seen.failures = flow.updated, seen.failures + 1
             seen.since = flow.updated
         seen.opened, seen.since = min(seen.opened, now), min(seen.since, now)

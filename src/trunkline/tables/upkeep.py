@@ -32,10 +32,8 @@ _looked_at: dict[tuple[str, int], int] = {}
 """The batch at which this process looked last: those without a commit do not count."""
 
 
-def look_after(
-    core: Core, flow: Flow, branch: str, history: History, folder: str = "/", retain: int = 0
-) -> None:
-    """Compact, squash and forget old state, if it is time to. What fails is only logged."""
+def look_after(core: Core, flow: Flow, branch: str, history: History, folder: str = "/") -> None:
+    """Compact and squash, if it is time to. What fails is only logged."""
     seen = (core.database.url, flow.repo)
     if not flow.number or flow.number % EVERY or _looked_at.get(seen) == flow.number:
         return
@@ -43,13 +41,27 @@ def look_after(
     acts: list[Callable[[], None]] = [
         partial(_compact, core, flow.name, branch, folder, history.compact),
         partial(_squash, core, flow.repo, flow.name, branch, history),
-        partial(_forget_state, core, flow, retain),
     ]
     for act in acts:
-        try:
-            act()
-        except TrunklineError as error:
-            log.warning("%s could not be looked after: %s", flow.name, error)
+        _try(flow, act)
+
+
+def forget_state(core: Core, flow: Flow, retain: int) -> int:
+    """Remove the state of all but the newest commits, once in so many of Spark's batches: there
+    are more of those than commits. The batch at which it was done last.
+    """
+    state, done = flow.facts.get("state"), int(flow.facts.get("pruned", 0))
+    if not state or state["batch"] - done < EVERY:
+        return done
+    _try(flow, partial(_forget_state, core, flow, retain))
+    return int(state["batch"])
+
+
+def _try(flow: Flow, act: Callable[[], None]) -> None:
+    try:
+        act()
+    except TrunklineError as error:
+        log.warning("%s could not be looked after: %s", flow.name, error)
 
 
 def _compact(core: Core, name: RepoName, branch: str, folder: str, most: int) -> None:
@@ -100,8 +112,6 @@ def _superfluous(older: Sequence[Commit], span: int) -> Iterator[Commit]:
 
 
 def _forget_state(core: Core, flow: Flow, retain: int) -> None:
-    if not flow.facts.get("state"):
-        return
     with core.database.read() as session:
         newest = flows.batches(session, flow.repo, limit=retain)
     states = [dict(batch.state) for batch in newest] + [dict(flow.facts["state"])]

@@ -126,7 +126,9 @@ def test_when_nothing_comes_a_moved_watermark_acts_in_a_batch_of_its_own(streams
 
 def test_a_batch_pipeline_below_a_stream_may_run_less_often(streams: Streams) -> None:
     streams.stream("plain", "SELECT user, v FROM clicks", interval="1s")
-    streams.batch("below", "SELECT count(*) AS n FROM plain", tl.pfs("plain", trigger={"commits": 3}))
+    streams.batch(
+        "below", "SELECT count(*) AS n FROM plain", tl.pfs("plain", trigger={"commits": 3})
+    )
     for number in range(7):
         streams.put((number, "a", number))
         streams.drain_well()

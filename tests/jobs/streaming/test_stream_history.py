@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 
 import trunkline as tl
 from tests.flows import batches
-from tests.jobs.streaming.lakes import TOTALS, Streams
+from tests.jobs.streaming.lakes import TOTALS, WINDOWS, Streams, marked
 from trunkline.errors import Precondition
 from trunkline.lake import checkpoints
+from trunkline.model.streams import FlowState
 from trunkline.tables import upkeep
 
 PLAIN = "SELECT user, v FROM clicks"
@@ -34,7 +38,7 @@ def test_old_commits_are_squashed_and_add_up(streams: Streams) -> None:
     assert 4 <= len(kept) <= 6, kept
     spans = list(batches(streams.lake, "plain"))
     assert spans[0][0] == 1 and spans[-1][1] == 9
-    assert all(one[1] + 1 == two[0] for one, two in zip(spans, spans[1:], strict=False))
+    assert all(one[1] + 1 == two[0] for one, two in pairwise(spans))
     assert sum(one.rows_in for one in streams.batches("plain")) == 9
     assert len(streams.rows("plain")) == 9
     assert streams.lake.fsck().ok
@@ -62,11 +66,14 @@ def test_small_files_are_compacted_and_nobody_is_told(streams: Streams) -> None:
     assert streams.rows("below") == [(7,)]
     assert streams.lake.fsck().ok
     # Back to a commit that only compacts is back to the batch before it.
-    number = streams.batches("plain")
+    last = streams.flow("plain").number
     streams.lake.rewind_stream("plain", compacted[-1].id)
-    assert streams.flow("plain").number < number[-1].number
-    streams.drain_well()
-    assert len(streams.rows("plain")) == 7
+    assert streams.flow("plain").number < last
+    # Who has read the rows that are gone stops, and goes on when they are there again.
+    first, *_ = [job for job in streams.drain() if str(job.pipeline) == "next"]
+    assert "has read its rows before" in first.reason
+    assert streams.flow("next").state is not FlowState.FAILED
+    assert len(streams.rows("plain")) == len(streams.rows("next")) == 7
 
 
 def test_state_is_kept_for_as_many_batches_as_asked(streams: Streams) -> None:
@@ -82,3 +89,37 @@ def test_state_is_kept_for_as_many_batches_as_asked(streams: Streams) -> None:
     streams.drain_well()
     assert streams.rows("totals", "user", "n") == [("u0", 4), ("u1", 3), ("u2", 2)]
     assert streams.lake.fsck().ok
+
+
+def test_state_is_kept_by_commits_not_by_batches_of_spark(streams: Streams) -> None:
+    """A commit of a window has at least two of those: one with rows, one for the watermark."""
+    streams.stream("windows", WINDOWS, marked(), retain=3, history={"compact": 0})
+    for number in range(6):
+        streams.put((number * 10 + 1, "a", 1))
+        streams.drain_well()
+    made = streams.batches("windows")
+    assert made[-1].state["batch"] >= 2 * len(made) - 2
+    streams.forget_queries()
+    streams.lake.rewind_stream("windows", made[-3].commit)
+    streams.put((100, "a", 1))
+    streams.drain_well()
+    assert streams.rows("windows", "start", "n") == [
+        (start, 1) for start in (0, 10, 20, 30, 40, 50)
+    ]
+    with pytest.raises(Precondition, match="no longer there"):
+        streams.lake.rewind_stream("windows", made[0].commit)
+
+
+def test_batches_that_make_no_commit_leave_no_state_behind(streams: Streams) -> None:
+    streams.stream("windows", WINDOWS, marked(), retain=2, interval="1s")
+    for number in range(6):
+        streams.put((number, "a", 1))
+        streams.drain_well()
+    flow = streams.flow("windows")
+    assert flow.number == 0 and flow.facts["state"]["batch"] >= 5
+    folder = streams.lake._core.objects.uri(f"streams/{flow.repo}").removeprefix("file://")
+    offsets = [one for one in Path(folder).rglob("offsets/*") if one.name.isdigit()]
+    assert len(offsets) <= 3, offsets
+    streams.put((20, "a", 1))
+    streams.drain_well()
+    assert streams.rows("windows", "start", "n") == [(0, 6)]

@@ -121,7 +121,9 @@ def test_a_table_at_a_ref(joined: Streams) -> None:
 def test_a_table_beside_a_stream_with_state(joined: Streams) -> None:
     """The table is another one at each batch, the state goes on."""
     name(joined, a="Ada")
-    sql = "SELECT n.name, count(*) AS n FROM clicks c JOIN names n ON c.user = n.user GROUP BY n.name"
+    sql = (
+        "SELECT n.name, count(*) AS n FROM clicks c JOIN names n ON c.user = n.user GROUP BY n.name"
+    )
     both = tl.cross(tl.pfs("clicks"), tl.pfs("names", static=True))
     joined.stream("counted", sql, both, upsert=["name"])
     joined.put((1, "a", 1), (1, "b", 1))
@@ -130,3 +132,56 @@ def test_a_table_beside_a_stream_with_state(joined: Streams) -> None:
     joined.put((2, "a", 1), (2, "b", 1))
     joined.drain_well()
     assert joined.rows("counted", "name", "n") == [("Ada", 2), ("Bob", 1)]
+
+
+def test_late_rows_may_have_columns_of_one_name(joined: Streams) -> None:
+    """As after a join: those of the second get a number."""
+    name(joined, a="Ada")
+    query = """
+    from pyspark.sql import functions as F
+
+    def f(clicks, names):
+        both = clicks.join(names, clicks["user"] == names["user"])
+        return both.groupBy(F.window("ts", "10 seconds").alias("w"), "name") \\
+            .agg(F.count("*").alias("n")).select("name", "n")
+    """
+    joined.stream("late", query, tl.cross(marked(), tl.pfs("names", static=True)))
+    joined.put((30, "a", 1))
+    joined.drain_well()
+    joined.put((1, "a", 2), (31, "a", 3))
+    joined.drain_well()
+    assert joined.rows("late@main:/_late/clicks", "ts", "user", "user_2") == [(1, "a", "a")]
+
+
+def test_late_duplicates(joined: Streams) -> None:
+    query = """
+    def f(clicks):
+        return clicks.dropDuplicates(["user", "ts"])
+    """
+    joined.stream("once", query, marked())
+    joined.put((10, "a", 1), (10, "a", 1))
+    joined.drain_well()
+    joined.put((3, "b", 1), (10, "c", 1), (11, "c", 1))
+    joined.drain_well()
+    assert joined.rows("once", "user", "ts") == [("a", 10), ("c", 11)]
+    assert joined.rows("once@main:/_late/clicks", "user", "ts") == [("b", 3), ("c", 10)]
+
+
+def test_late_rows_of_a_union_are_those_of_their_input(joined: Streams) -> None:
+    query = """
+    from pyspark.sql import functions as F
+
+    def f(clicks, taps):
+        w = F.window("ts", "10 seconds")
+        return clicks.union(taps).groupBy(w.alias("w")).agg(F.count("*").alias("n"))
+    """
+    joined.stream("both", query, tl.cross(marked(), marked(repo="taps")))
+    joined.put((30, "a", 1))
+    joined.put((31, "a", 1), repo="taps")
+    joined.drain_well()
+    joined.put((1, "c", 1), (32, "a", 1))
+    joined.put((2, "t", 1), (3, "t", 1), (33, "a", 1), repo="taps")
+    joined.drain_well()
+    assert joined.rows("both@main:/_late/clicks", "ts", "user") == [(1, "c")]
+    assert joined.rows("both@main:/_late/taps", "ts", "user") == [(2, "t"), (3, "t")]
+    assert joined.flow("both").facts["late"] == 3

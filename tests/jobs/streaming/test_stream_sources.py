@@ -45,7 +45,7 @@ def test_an_interval_stream_gives_what_came_before_the_change(streams: Streams) 
     streams.put((1, "a", 1))
     streams.put((2, "b", 2))
     changed(streams)
-    *good, bad = streams.drain()
+    bad = streams.drain()[-1]
     assert "changes: skip" in bad.reason
     assert streams.rows("plain") == [("a", 1), ("b", 2)]
     # A fresh look tries it once more, and comes to an end.
@@ -160,3 +160,35 @@ def test_a_type_that_state_cannot_take_is_refused(streams: Streams) -> None:
     streams.lake.restart_stream("counted")
     streams.drain_well()
     assert streams.rows("counted", "v", "n") == [(1, 1), (1 << 40, 1)]
+
+
+def test_back_to_the_middle_of_a_commit(streams: Streams) -> None:
+    """Its files were read one by one; so they are again, each once."""
+    with streams.lake.commit("clicks@main") as commit:
+        for number in range(4):
+            commit.put(f"/{number}.csv", f"user,v\nu{number},{number}\n".encode())
+    limited = tl.pfs("clicks", limit={"files": 1})
+    streams.stream("plain", PLAIN, limited, interval="1s")
+    streams.stream("totals", "SELECT user, count(*) AS n FROM clicks GROUP BY user", limited,
+                   interval="1s", upsert=["user"])  # fmt: skip
+    streams.drain_well()
+    rows = streams.rows("plain", "user")
+    assert rows == [("u0",), ("u1",), ("u2",), ("u3",)]
+    for name in ("plain", "totals"):
+        made = streams.batches(name)
+        assert len(made) == 4 and "+" in made[1].end["clicks"]
+        streams.lake.rewind_stream(name, made[1].commit)
+        assert len(streams.rows(name)) == 2
+    streams.drain_well()
+    assert streams.rows("plain", "user") == rows
+    assert {n for (n,) in streams.rows("totals", "n")} == {1}
+    assert streams.lake.fsck().ok
+
+
+def test_a_wider_type_goes_on_without_state(streams: Streams) -> None:
+    streams.stream("plain", PLAIN)
+    streams.write(clicks((1, "a", 1)).set_column(2, "v", pa.array([1], pa.int32())))
+    streams.drain_well()
+    streams.write(clicks((1, "b", 1 << 40)))
+    streams.drain_well()
+    assert streams.rows("plain", "user", "v") == [("a", 1), ("b", 1 << 40)]

@@ -30,6 +30,7 @@ _DAMAGED = re.compile(
 )
 # Spark gives its Python ten seconds to start, and that cannot be set.
 _MAY_PASS = re.compile(r"Python worker failed to connect back")
+_ACTION = "Queries with streaming sources must be executed with writeStream"
 _FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 
@@ -64,6 +65,11 @@ def in_words(pipeline: str) -> Iterator[None]:
                 hint=f"Go back to a commit whose state is whole (trunkline stream rewind "
                 f"{pipeline} --to REF), or begin anew: trunkline stream restart {pipeline} "
                 "--from REF.",
+            ) from None
+        if _ACTION in text:
+            raise TransformFailed(
+                f"{pipeline} asks a stream for its rows, as count, collect and toPandas do.",
+                hint="Return the DataFrame that says what becomes of them; it runs for each batch.",
             ) from None
         if "PYTHON_EXCEPTION" in text:
             raise TransformFailed(f"{pipeline} failed: {last_line(text)}") from None

@@ -37,6 +37,9 @@ _LOOK_MILLIS = 200
 _MICROS = 1000
 _BETWEEN = -2
 _MODES = {StreamOutput.APPEND: "append", StreamOutput.UPSERT: "update"}
+_FILES = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
 _ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -161,7 +164,7 @@ class LiveStream:
         micros = before.get().batchWatermarkMs() * _MICROS if before.isDefined() else 0
         found = list(plans.late(self._spark._jsparkSession, execution.analyzed(), micros))
         for name, rows in zip(found[::2], found[1::2], strict=True):
-            frame = DataFrame(rows, self._spark)
+            frame = _distinct(DataFrame(rows, self._spark))
             frame = frame.withColumn("_watermark", f.timestamp_micros(f.lit(micros)))
             report = tables.write(self._session, frame, stem=f"{self._stem}late-")
             if report.rows:
@@ -237,6 +240,9 @@ def _own_session(session: Session, task: StreamTask) -> SparkSession:
         "spark.sql.streaming.stateStore.providerClass": _ROCKS,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        # The usual one starts a process for each file on a local disk, to be sure of renames.
+        # A checkpoint that is not whole is none here, so nobody needs to be.
+        "spark.sql.streaming.checkpointFileManagerClass": _FILES,
         # What may go is ours to say: batches that made no commit count there too.
         "spark.sql.streaming.minBatchesToRetain": str(max(10 * task.retain, 1000)),
         "spark.sql.streaming.numRecentProgressUpdates": "2",
@@ -282,6 +288,16 @@ def _output(
             hint="Return one DataFrame; make a pipeline of its own for each further table.",
         )
     return outputs[""]
+
+
+def _distinct(frame: DataFrame) -> DataFrame:
+    """The same columns, none with the name of another: a join may have given it twice."""
+    names: list[str] = []
+    for name in frame.columns:
+        taken = {one.lower() for one in names}
+        free = (f"{name}_{count}" if count > 1 else name for count in range(1, len(taken) + 2))
+        names.append(next(one for one in free if one.lower() not in taken))
+    return frame.toDF(*names) if names != frame.columns else frame
 
 
 def _classes(session: Session) -> Any:

@@ -42,7 +42,7 @@ def upserted(
             )
     reader = _newest(core, fresh, schema, key) if results.batches > 1 else _all(core, fresh, schema)
     transaction = Transaction(core, name, keys=keys.branch())
-    rule = MergeRule(tuple(key), nulls_match=True)
+    rule = MergeRule(tuple(key), nulls_match=True, partition_by=results.partition_by)
     rewrite, _ = merged(transaction, base, "/", name, reader, rule)
     changes = rewrite.changes(base)
     transaction.intake.close()

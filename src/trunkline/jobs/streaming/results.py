@@ -77,7 +77,9 @@ class Results:
 
     @property
     def is_empty(self) -> bool:
-        return not self.entries
+        """Whether there is nothing to tell: neither rows, nor that a rule has dropped some."""
+        dropped = (sum(one.report.broken) for found in self.found for one in found.values())
+        return not self.entries and not any(dropped)
 
     def outcome(self) -> TableOutcome:
         """As rules are checked on."""

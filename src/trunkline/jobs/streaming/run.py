@@ -17,7 +17,6 @@ from trunkline.engine.streaming.task import StreamTask
 from trunkline.engine.submit import JobCancelled
 from trunkline.engine.transform import Source, TableResult, TableTask
 from trunkline.errors import (
-    ChecksFailed,
     Failed,
     StateRefused,
     TransformFailed,
@@ -25,30 +24,21 @@ from trunkline.errors import (
     Unavailable,
 )
 from trunkline.jobs import calls, finishing
-from trunkline.jobs.assembly import Assembly
-from trunkline.jobs.candidate import Candidate
 from trunkline.jobs.claims import Claim
 from trunkline.jobs.context import Context, load
-from trunkline.jobs.expectations import failure_text
 from trunkline.jobs.finishing import BaseMoved
 from trunkline.jobs.streaming import queries
 from trunkline.jobs.streaming.inputs import NothingYet, StreamInputs
-from trunkline.jobs.streaming.merging import upserted
+from trunkline.jobs.streaming.publishing import Done, Publisher, is_interval
 from trunkline.jobs.streaming.results import Results
 from trunkline.lake import checkpoints
-from trunkline.lake.changes import Changes
-from trunkline.lake.core import Core, repo_key
-from trunkline.lake.drafts import Planner, StoredTree
-from trunkline.lake.propagation import Change, spread
-from trunkline.model.expectations import CheckResult
-from trunkline.model.jobs import Counts, JobInput, JobState
-from trunkline.model.streams import Batch, Flow, StreamOutput
-from trunkline.storage.catalog import Session as Transaction
-from trunkline.storage.catalog import commits, flows, jobs
+from trunkline.lake.core import Core
+from trunkline.model.jobs import JobState
+from trunkline.model.streams import Flow
+from trunkline.storage.catalog import flows, jobs
 from trunkline.storage.crashpoints import crashpoint
-from trunkline.storage.objects.intake import Intake
 from trunkline.storage.objects.keys import STREAMS, KeyMaker
-from trunkline.tables.upkeep import look_after
+from trunkline.tables.upkeep import forget_state, look_after
 
 if TYPE_CHECKING:
     from trunkline.engine.session import Session
@@ -97,8 +87,9 @@ class StreamRun:
         self._code = code
         self._env = env
         self._keys = KeyMaker(claim.txn)
-        self._checks: tuple[CheckResult, ...] = ()
+        self._publisher: Publisher | None = None
         self._starts = 0
+        self._pruned = 0
 
     def run(self) -> JobState:
         """Do it. The state that the job is in afterwards; WAITING if it will be tried again."""
@@ -123,9 +114,8 @@ class StreamRun:
             flow = flows.find(session, self.claim.repo)
         streaming = context.spec.transform.streaming
         if flow is not None and streaming is not None:
-            look_after(
-                self.core, flow, context.branch, context.spec.history, retain=streaming.retain
-            )
+            look_after(self.core, flow, context.branch, context.spec.history)
+            self._pruned = forget_state(self.core, flow, streaming.retain)
 
     def _attempt(self, context: Context) -> JobState:
         began = time.monotonic()
@@ -146,7 +136,7 @@ class StreamRun:
         try:
             for micro in inputs.micros():
                 results.skipped += micro.skipped
-                if micro.steps:
+                if not micro.is_empty:
                     task = queries.task(context, call, inputs.sources(micro))
                     kind = self._kind(task, flow)
                     rows = inputs.rows(micro, self.engine.session(), results)
@@ -155,7 +145,7 @@ class StreamRun:
                 position.update(micro.position)
                 if not results.batches:
                     continue
-                if self._is_interval(context):
+                if is_interval(context):
                     break
                 # As if each batch had a job of its own: what is late must not depend on that.
                 self._tick(context, call, inputs, kind, results)
@@ -166,7 +156,11 @@ class StreamRun:
         except NothingYet:
             pass
         position.update(inputs.pinned())
-        return self._publish(context, flow, inputs, results, position, kind, began, call)
+        done = Done(flow, inputs, results, position, kind, call.version, began, self._pruned)
+        self._note_finishing()
+        self._publisher = Publisher(self.core, self.claim, self._keys, context, done)
+        self._publisher.publish()
+        return JobState.SUCCESS
 
     def _may_tick(self, flow: Flow, call: TableTask) -> bool:
         """Whether the watermark has moved since the last batch, and nothing else will act on it.
@@ -260,19 +254,19 @@ class StreamRun:
                 return
             self._run(queries.task(context, call, inputs.sources(None)), kind, {}, results)
 
-    # -- publishing --------------------------------------------------------------------------
+    # -- otherwise ---------------------------------------------------------------------------
 
-    def _publish(
-        self,
-        context: Context,
-        flow: Flow,
-        inputs: StreamInputs,
-        results: Results,
-        position: Mapping[str, str],
-        kind: tuple[str, ...],
-        began: float,
-        call: TableTask,
-    ) -> JobState:
+    def _failed(self, context: Context, reason: str) -> JobState:
+        retry, job = context.spec.retry, self.claim.job
+        if job.attempt < retry.tries:
+            wait = min(retry.backoff * retry.factor ** (job.attempt - 1), retry.longest)
+            finishing.try_again(self.core, self.claim, context, reason, wait, None)
+            return JobState.WAITING
+        checked = self._publisher.checks if self._publisher else ()
+        finishing.fail(self.core, self.claim, context, JobState.FAILURE, reason, checked=checked)
+        return JobState.FAILURE
+
+    def _note_finishing(self) -> None:
         with self.core.database.write(durable=False) as session:
             jobs.note(
                 session,
@@ -282,178 +276,8 @@ class StreamRun:
                 state=JobState.FINISHING,
                 spark_application=self.engine.application() or None,
             )
-        if results.state and results.batches:
-            checkpoints.settle(
-                self.core.objects, results.state["checkpoint"], results.state["batch"]
-            )
-        read = replace(context, inputs=inputs.read(position))
-        facts = {
-            **self._facts(flow, inputs, results, kind, began),
-            "version": call.version if results.batches else flow.facts.get("version", call.version),
-            # What was looked at in vain is no news when it is looked at again.
-            "seen": inputs.beyond(position) if not results.batches else {},
-        }
-        if self._is_interval(context) and results.is_empty:
-            self._advance_only(position, facts)
-            return JobState.SUCCESS
-        built = self._build(context, flow, results)
-        counts = Counts(
-            processed=results.batches,
-            total=results.batches,
-            bytes_out=sum(entry.size for entry in results.entries),
-            process=round(results.seconds, 6),
-            rows_in=results.rows_in,
-            rows_out=results.rows_out,
-        )
-        batch = Batch(
-            commit=self.claim.job.id,
-            epoch=flow.epoch,
-            first=flow.number + 1,
-            number=flow.number + 1,
-            start=flow.position,
-            end=position,
-            rows_in=results.rows_in,
-            rows_out=results.rows_out,
-            late=results.late,
-            malformed=results.malformed,
-            watermark=results.watermark,
-            state_rows=results.state_rows,
-            state_bytes=results.state_bytes,
-            seconds=time.monotonic() - began,
-            state=results.state,
-        )
-        crashpoint("stream.before_commit")
-
-        def record(session: Transaction) -> None:
-            self._still_there(session, flow)
-            flows.advance(session, self.claim.repo, batch, position, facts)
-            self._set_provenance(session, read.inputs)
-            if self._is_interval(context):
-                place = (self.claim.repo, context.branch)
-                change = Change(
-                    f"commit on {context.version.name}",
-                    "stream",
-                    {place: self.claim.job.id},
-                    frozenset({place}),
-                )
-                spread(session, self.claim.job.id, change)
-
-        finishing.succeed(
-            self.core,
-            self.claim,
-            read,
-            built,
-            None,
-            None,
-            counts,
-            checked=self._checks,
-            also=record,
-            follows=not self._is_interval(context),
-        )
-        crashpoint("stream.committed")
-        return JobState.SUCCESS
-
-    def _build(self, context: Context, flow: Flow, results: Results) -> StoredTree:
-        # After a restart the first batch takes the place of all that was there.
-        anew = bool(flow.facts.get("replace"))
-        commit = None if anew else context.base.commit
-        base = self.core.tree(commit)
-        intake = Intake(self.core.objects, self._keys.branch())
-        assembly = Assembly(base)
-        streaming = context.spec.transform.streaming
-        assert streaming is not None
-        changes = Changes()
-        entries = results.entries
-        if streaming.output is StreamOutput.UPSERT or streaming.key:
-            changes, entries = upserted(
-                self.core, self._keys, base, results, streaming.key, str(context.version.name)
-            )
-        for entry in entries:
-            changes.puts[entry.path.encode()] = entry.encode()
-        assembly.changes = changes
-        outcome = results.outcome()
-        self._checks = Candidate(self.core, context, assembly).checked(outcome, ())
-        if why := failure_text(self._checks):
-            raise ChecksFailed(why)
-        merged = b"/_table.json" in changes.puts
-        folders = [one for one in results.schemas if one != "/" or not merged]
-        changes.put_all(results.described(base, intake, folders))
-        intake.close()
-        if not changes and commit is not None and commit.root and commit.root_hash:
-            return StoredTree(commit.root, commit.root_hash, base)
-        return Planner(self.core, self._keys, intake).build(commit, changes)
-
-    def _facts(
-        self,
-        flow: Flow,
-        inputs: StreamInputs,
-        results: Results,
-        kind: tuple[str, ...],
-        began: float,
-    ) -> dict[str, Any]:
-        """The newest figures; those of a batch that moved nothing stay."""
-        seconds = max(time.monotonic() - began, 1e-6)
-        ran = bool(results.batches)
-        return {
-            **({"replace": True} if flow.facts.get("replace") and results.is_empty else {}),
-            "state": dict(results.state),
-            "watermark": results.watermark,
-            "moved": results.moved and ran,
-            "kind": queries.explained(kind) if ran else flow.facts.get("kind", ""),
-            "schemas": inputs.schemas,
-            "rows_in": results.rows_in,
-            "rows_out": results.rows_out,
-            "late": flow.facts.get("late", 0) + results.late,
-            "malformed": flow.facts.get("malformed", 0) + results.malformed,
-            "skipped": flow.facts.get("skipped", 0) + results.skipped,
-            "state_rows": results.state_rows if ran else flow.facts.get("state_rows", 0),
-            "state_bytes": results.state_bytes if ran else flow.facts.get("state_bytes", 0),
-            "seconds": round(seconds, 6),
-            "rows_per_second": round(results.rows_in / seconds, 3),
-            "batches": flow.facts.get("batches", 0) + results.batches,
-        }
-
-    def _advance_only(self, position: Mapping[str, str], facts: Mapping[str, Any]) -> None:
-        """Nothing came of the batch: the flow moves on, and neither commit nor job stays."""
-        crashpoint("stream.before_commit")
-        with self.core.database.write() as session:
-            finishing.check(session, self.claim)
-            flows.advance(session, self.claim.repo, None, position, facts)
-            commits.remove(session, self.claim.repo, [self.claim.job.id])
-            jobs.forget(session, self.claim.repo, self.claim.job.id)
-
-    def _still_there(self, session: Transaction, flow: Flow) -> None:
-        """A rewind while the job ran has taken what it builds on from under it."""
-        now = flows.find(session, self.claim.repo)
-        if now is None or (now.epoch, now.number) != (flow.epoch, flow.number):
-            raise BaseMoved
-
-    def _set_provenance(self, session: Transaction, read: tuple[JobInput, ...]) -> None:
-        """What the commit was made from: perhaps less than there was when the job began."""
-        for one in read:
-            source = repo_key(session, one.repo)
-            commits.replace_provenance(
-                session, self.claim.repo, self.claim.job.id, source, one.commit
-            )
-
-    # -- otherwise ---------------------------------------------------------------------------
-
-    def _failed(self, context: Context, reason: str) -> JobState:
-        retry, job = context.spec.retry, self.claim.job
-        if job.attempt < retry.tries:
-            wait = min(retry.backoff * retry.factor ** (job.attempt - 1), retry.longest)
-            finishing.try_again(self.core, self.claim, context, reason, wait, None)
-            return JobState.WAITING
-        finishing.fail(
-            self.core, self.claim, context, JobState.FAILURE, reason, checked=self._checks
-        )
-        return JobState.FAILURE
 
     def _check_still_ours(self) -> None:
         with self.core.database.read() as session:
             if not jobs.holds(session, self.claim.repo, self.claim.job.id, self.claim.job.fence):
                 raise finishing.lost(self.claim)
-
-    def _is_interval(self, context: Context) -> bool:
-        streaming = context.spec.transform.streaming
-        return streaming is not None and streaming.interval is not None

@@ -129,9 +129,9 @@ def claim(
              AND (o.slots IS NULL OR o.slots > (
                  SELECT count(*) FROM jobs q WHERE q.pool = j.pool AND q.finished IS NULL
                  AND q.expires > :now))
-             AND (:lane IS NULL OR j.lane = :lane)
+             AND (:any_lane = 1 OR j.lane = :lane)
            ORDER BY j.priority DESC, j.created, j.id, j.repo LIMIT 1""",
-        {"now": now, "lane": lane},
+        {"now": now, "any_lane": int(lane is None), "lane": lane or ""},
     )
     if row is None:
         return None

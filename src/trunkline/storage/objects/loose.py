@@ -170,7 +170,8 @@ class CloudFiles:
         self._store = store.any_name()
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        return self._store.list(prefix)
+        # Hadoop marks folders by empty objects, which can be listed and not read.
+        return (info for info in self._store.list(prefix) if info.size)
 
     def read(self, name: str) -> bytes:
         return self._store.get(name)

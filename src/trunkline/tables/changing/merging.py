@@ -61,6 +61,8 @@ class MergeRule:
     insert: bool = True
     nulls_match: bool = False
     """Whether a key that is null is a key like any other, as in a GROUP BY."""
+    partition_by: tuple[str, ...] = ()
+    """How a table is laid out that is not there yet."""
 
 
 def merge_table(
@@ -125,7 +127,10 @@ class _Merge:
             table = parquet_table(core, tree, path, name)
             self._entries, there = table.entries, table.schema
         self._given = _kept(incoming, rule, there)
-        self.plan = plan_write(core, tree, path, self._given, name=name, checked=True)
+        parts = None if recorded or self._entries else rule.partition_by or None
+        self.plan = plan_write(
+            core, tree, path, self._given, name=name, partition_by=parts, checked=True
+        )
         self._keys = [self._column(column, "key") for column in rule.on]
         self._updated = [
             self._column(column, "source")

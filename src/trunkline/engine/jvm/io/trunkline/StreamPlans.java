@@ -104,16 +104,40 @@ public final class StreamPlans {
                 collect(child, below);
                 Attribute time = child.isStreaming() && below.isEmpty() ? time(operator, child) : null;
                 if (time != null) {
-                    found.add(input(child));
-                    found.add(Dataset$.MODULE$.ofRows(session,
-                        streaming(new Filter(isLate(time, micros), child), false)));
+                    addByInput(session, new Filter(isLate(time, micros), child), found);
                 }
             }
         }
         return found;
     }
 
-    /** The input that the rows of a plan come from; "" if it has none of ours. */
+    /** The rows of a plan, apart for each input that they come from: without state between, streams
+     *  can only have been put together as a union. */
+    private static void addByInput(SparkSession session, LogicalPlan plan, List found) {
+        List names = new ArrayList();
+        inputs(plan, names);
+        if (names.isEmpty()) {
+            names.add("");
+        }
+        for (int i = 0; i < names.size(); i++) {
+            LogicalPlan own = names.size() == 1
+                ? plan : (LogicalPlan) plan.transformUp(new Others((String) names.get(i)));
+            found.add(names.get(i));
+            found.add(Dataset$.MODULE$.ofRows(session, streaming(own, false)));
+        }
+    }
+
+    private static void inputs(LogicalPlan plan, List names) {
+        String name = input(plan);
+        if (name != null && !names.contains(name)) {
+            names.add(name);
+        }
+        for (int i = 0; i < plan.children().length(); i++) {
+            inputs((LogicalPlan) plan.children().apply(i), names);
+        }
+    }
+
+    /** The input that a leaf of a plan reads; null if it is none of ours. */
     private static String input(LogicalPlan plan) {
         if (plan instanceof LogicalRelation && plan.isStreaming()) {
             Object relation = ((LogicalRelation) plan).relation();
@@ -122,13 +146,7 @@ public final class StreamPlans {
                 return ((LakeIndex) ((HadoopFsRelation) relation).location()).name();
             }
         }
-        for (int i = 0; i < plan.children().length(); i++) {
-            String found = input((LogicalPlan) plan.children().apply(i));
-            if (!found.isEmpty()) {
-                return found;
-            }
-        }
-        return "";
+        return null;
     }
 
     /** How many rows the operators of a batch that has run passed over as late. */
@@ -161,6 +179,28 @@ public final class StreamPlans {
             }
         }
         return null;
+    }
+
+    /** Inputs but one, without their rows. */
+    static class Others extends AbstractPartialFunction {
+        private final String name;
+
+        Others(String name) {
+            this.name = name;
+        }
+
+        public boolean isDefinedAt(Object plan) {
+            String found = input((LogicalPlan) plan);
+            return found != null && !found.equals(name);
+        }
+
+        public Object applyOrElse(Object plan, scala.Function1 otherwise) {
+            if (!isDefinedAt(plan)) {
+                return otherwise.apply(plan);
+            }
+            return new LocalRelation(((LogicalRelation) plan).output(), Scala.seq(new ArrayList()),
+                true, (Option) None$.MODULE$);
+        }
     }
 
     static class Leaves extends AbstractPartialFunction {
