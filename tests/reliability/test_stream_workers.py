@@ -115,11 +115,7 @@ def wait(is_so: Callable[[], bool], what: str) -> None:
 
 
 def test_workers_are_killed_while_rows_keep_coming(site: Site):
-    """clicks -> windows, and an inbox -> feed -> users -> report.
-
-    Files are compacted meanwhile, and commits squashed from which nothing was made.
-    """
-    short = {"keep": 5, "every": "1h", "compact": 5}
+    """clicks -> windows, and an inbox -> feed -> users -> report."""
     chance = random.Random(7)
     clicks = {"pfs": {"repo": "clicks", "glob": "/", "watermark": {"column": "ts", "delay": "2s"}}}
     feed = {"pfs": {"repo": "feed", "glob": "/"}}
@@ -129,10 +125,9 @@ def test_workers_are_killed_while_rows_keep_coming(site: Site):
     site.feed()
     site.lake.apply(
         {"ingest": {"name": "feed"}, "source": source, "schema": "user STRING, v BIGINT",
-         "interval": "200ms", "history": short},
+         "interval": "200ms"},
         site.stream("windows", clicks, trigger=every),
-        {**site.stream("users", feed, trigger=every, output={"upsert": ["user"]}),
-         "history": short},
+        site.stream("users", feed, trigger=every, output={"upsert": ["user"]}),
         {"pipeline": {"name": "report"}, "input": {"pfs": {"repo": "users", "glob": "/"}},
          "transform": {"sql": "SELECT count(*) AS users, sum(n) AS n, sum(v) AS v FROM users"}},
     )  # fmt: skip
@@ -150,7 +145,7 @@ def test_workers_are_killed_while_rows_keep_coming(site: Site):
         finish(worker)
         site.feed()
     worker = start("-m", "trunkline", "worker", "--lake", site.lake.location, environ=SMALL)
-    site.feed_until(lambda: site.number("users") > 21, "enough batches to be looked after")
+    site.feed_until(lambda: site.number("users") > before["users"] + 2, "two batches more")
     try:
         total = sum(range(site.last + 1))
         wait(
@@ -169,8 +164,6 @@ def test_workers_are_killed_while_rows_keep_coming(site: Site):
     assert sorted(v for (v,) in site.rows("feed", "v")) == list(range(site.last + 1))
     for name in ("windows", "users"):
         assert_joined(site.lake, name)
-    files = [info.path for info in site.lake.ls("feed", recursive=True)]
-    assert len(files) < site.number("feed"), "nothing was compacted"
     assert_no_orphans(site.lake)
 
 

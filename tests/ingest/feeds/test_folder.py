@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.ingest.feeds.lakes import Ingests, until
+from tests.reliability.scenarios import INGEST_POINTS
 from trunkline.model.streams import FlowState
 
 SETTLED = {"settle": 0.0}
@@ -274,8 +275,7 @@ def test_batches_are_as_large_as_the_limit(lake: Ingests, inbox: Path) -> None:
     assert len(lake.commits("clicks")) == 3
 
 
-CRASHPOINTS = ["ingest.gathered", "ingest.written", "ingest.committed", "ingest.source_told",
-               "commit.in_transaction", "put.after_bytes"]  # fmt: skip
+CRASHPOINTS = [*INGEST_POINTS, "commit.in_transaction", "put.after_bytes"]
 
 
 @pytest.mark.parametrize("point", CRASHPOINTS)
