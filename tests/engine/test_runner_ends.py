@@ -275,6 +275,8 @@ def renamed(one) -> tuple[DatumInput, ...]:
 
 
 def test_the_system_folder_is_the_default(bench, tmp_path, monkeypatch):
+    # What ran in this process before may have made one already.
+    monkeypatch.setattr("trunkline.engine.runner.workspace._spaces", {})
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "elsewhere"))
     (tmp_path / "elsewhere").mkdir()
     run = bench.run(bench.work(*sh("pwd"), folder=""))

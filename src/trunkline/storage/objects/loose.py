@@ -170,8 +170,15 @@ class CloudFiles:
         self._store = store.any_name()
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        # Hadoop marks folders by empty objects, which can be listed and not read.
-        return (info for info in self._store.list(prefix) if info.size)
+        return (info for info in self._store.list(prefix) if info.size or self._is_file(info.key))
+
+    def _is_file(self, name: str) -> bool:
+        """Hadoop marks folders by empty objects, which can be listed and not read."""
+        try:
+            self._store.get(name)
+        except FileNotFoundError:
+            return False
+        return True
 
     def read(self, name: str) -> bytes:
         return self._store.get(name)
