@@ -18,6 +18,7 @@ from trunkline.storage.catalog.pipelines import Edge, PipelineRow
 
 STREAM = "stream"
 _LONGEST_PAUSE = 600.0
+_SOON = SECOND // 10
 
 
 class _Declared(NamedTuple):
@@ -67,15 +68,17 @@ class StreamClock:
                 due = self._due(session, flow, now, waits)
                 if due is None:
                     continue
+                interval = int((self._declared[flow.repo].interval or 0) * SECOND)
                 if due > now:
                     coming.append(due)
                 elif self._has_news(session, flow):
                     todo.append(flow)
+                    coming.append(now + interval)
+                else:
+                    # Its time has come, but no row yet, or the batch before is not done.
+                    coming.append(now + min(interval, _SOON))
         for flow in todo:
             self._open(flow, now)
-        for flow in found:
-            if (said := self._declared.get(flow.repo)) and said.interval is not None:
-                coming.append(now + int(said.interval * SECOND))
         return min(coming, default=None)
 
     def _due(self, session: Session, flow: Flow, now: int, waits: bool) -> int | None:
