@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+import psutil
+
 Run = Callable[[int], "Cost"]
 """One measured run; it is told the number of its round."""
 
@@ -156,3 +158,16 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def cpu_seconds() -> float:
+    """What this process and all below it have used so far, with those that have ended."""
+    own = psutil.Process()
+    used = 0.0
+    for process in [own, *own.children(recursive=True)]:
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        used += times.user + times.system + times.children_user + times.children_system
+    return used

@@ -17,9 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import psutil
-
-from benchmarks.measure import Cost
+from benchmarks.measure import Cost, cpu_seconds
 from trunkline.engine.session import Session
 from trunkline.engine.streaming.live import LiveStream
 from trunkline.jobs.spark import SparkEngine
@@ -201,19 +199,6 @@ def bare_drain(spark: Any, text: str, out: Path) -> Ran:
 
 
 # -- figures -------------------------------------------------------------------------------------
-
-
-def cpu_seconds() -> float:
-    """What this process and all below it have used so far, with those that have ended."""
-    own = psutil.Process()
-    used = 0.0
-    for process in [own, *own.children(recursive=True)]:
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        used += times.user + times.system + times.children_user + times.children_system
-    return used
 
 
 def quantile(values: Sequence[float], share: float) -> float:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import trunkline as tl
-from benchmarks.measure import Bench
+from benchmarks.measure import Bench, cpu_seconds
 from benchmarks.report import Result
 from benchmarks.spark import warm_session
 from benchmarks.streams_common import (
@@ -30,7 +30,6 @@ from benchmarks.streams_common import (
     bare_input,
     bare_query,
     bare_session,
-    cpu_seconds,
     quantile,
     stream,
     watching,

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.measure import cpu_seconds
 from benchmarks.nexmark.answers import DELAY, answer, differences, final_watermark
 from benchmarks.nexmark.generator import SCHEMAS, Generator, Views
 from benchmarks.nexmark.queries import INPUTS, QUERIES, Sizes
@@ -77,7 +77,7 @@ def run(spark: SparkSession, query: str, folder: Path, sizes: Sizes, out: Path) 
     """Read what `write` has written, a file of each input at a time, until there is no more."""
     inputs = [_read(spark, folder / name, name) for name in INPUTS[query]]
     frame = QUERIES[query](*inputs, sizes=sizes)
-    started, cpu = time.perf_counter(), _cpu()
+    started, cpu = time.perf_counter(), cpu_seconds()
     stream = (
         frame.writeStream.format("parquet")
         .outputMode("append")
@@ -87,7 +87,7 @@ def run(spark: SparkSession, query: str, folder: Path, sizes: Sizes, out: Path) 
         .start()
     )
     stream.awaitTermination()
-    seconds, cpu = time.perf_counter() - started, _cpu() - cpu
+    seconds, cpu = time.perf_counter() - started, cpu_seconds() - cpu
     progress = stream.recentProgress
     marks = [p["eventTime"].get("watermark", "") for p in progress]
     files = sorted((out / "rows").glob("*.parquet"))
@@ -169,19 +169,6 @@ def _millis(text: str) -> int:
     if not text:
         return 0
     return round(datetime.datetime.fromisoformat(text).timestamp() * 1000)
-
-
-def _cpu() -> float:
-    """What this process and all below it have used so far, with those that have ended."""
-    own = psutil.Process()
-    used = 0.0
-    for process in [own, *own.children(recursive=True)]:
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        used += times.user + times.system + times.children_user + times.children_system
-    return used
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
