@@ -259,8 +259,10 @@ class TestIngest:
     def test_status(self, lake: Lake):
         lake.apply(INGEST)
         assert lake.ingest("feed").state is FlowState.IDLE
-        batch(lake, "feed", {"value": 10}, {"lag": 3}, rows_in=10, rows_out=9, malformed=1)
-        batch(lake, "feed", {"value": 20}, {"lag": 0}, rows_in=10, rows_out=10)
+        told = {"lag": 3, "rows": 9, "malformed": 1}
+        batch(lake, "feed", {"value": 10}, told, rows_in=10, rows_out=9, malformed=1)
+        told = {"lag": 0, "rows": 19, "malformed": 1}
+        batch(lake, "feed", {"value": 20}, told, rows_in=10, rows_out=10)
         repo = key_of(lake, "feed")
         with lake._core.database.write() as session:
             flows.take(session, repo, "w1", 60 * SECOND)

@@ -88,8 +88,9 @@ def commit(
         written.commit = draft.result
     except _Nothing:
         with site.core.database.write() as session:
-            if dict(hold.check(session).position) != dict(gathered.end):
-                flows.advance(session, hold.repo, None, gathered.end, facts)
+            flow = hold.check(session)
+            if dict(flow.position) != dict(gathered.end):
+                flows.advance(session, hold.repo, None, gathered.end, {**flow.facts, **facts})
     return written
 
 
@@ -119,8 +120,9 @@ def _advance(
     told = {
         **facts,
         "rows_per_second": round(rate, 1),
-        "rows": written.rows,
-        "malformed": batch.malformed,
+        # Of all batches: who asks for the status must not have to add them up.
+        "rows": flow.facts.get("rows", 0) + written.rows,
+        "malformed": flow.facts.get("malformed", 0) + batch.malformed,
         "last": {"commit": commit_id, "at": session.now(), "rows": written.rows},
     }
     flows.advance(session, hold.repo, batch, gathered.end, told)

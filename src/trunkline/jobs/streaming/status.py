@@ -98,7 +98,7 @@ def ingest(core: Core, name: RepoName) -> IngestStatus:
     with core.database.read() as session:
         row, flow = require_flow(session, name, INGEST)
         source = _spec(session, row).source
-        every = flows.batches(session, row.repo, epoch=flow.epoch)
+        recent = flows.batches(session, row.repo, epoch=flow.epoch, limit=RECENT)
         now = session.now()
     assert source is not None
     held = flow.expires > now
@@ -116,13 +116,13 @@ def ingest(core: Core, name: RepoName) -> IngestStatus:
         batch=flow.number,
         now=now,
         updated=flow.updated,
-        last=every[0] if every else None,
-        speed=speed(every[:RECENT], flow.facts.get("rows_per_second")),
-        malformed=sum(one.malformed for one in every),
+        last=recent[0] if recent else None,
+        speed=speed(recent, flow.facts.get("rows_per_second")),
+        malformed=flow.facts.get("malformed", 0),
         source=source_words(source),
         interval=source.interval,
         holder=flow.holder if held else None,
-        rows=sum(one.rows_out for one in every),
+        rows=flow.facts.get("rows", 0),
         position=flow.position,
         facts={key: value for key, value in flow.facts.items() if key not in _KNOWN},
     )
