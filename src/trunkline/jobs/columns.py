@@ -27,7 +27,7 @@ from trunkline.model.tables import Column, Schema
 from trunkline.pipelines import sqltext
 from trunkline.pipelines.columns import Columns, sql_columns
 from trunkline.pipelines.plan import IndexLine
-from trunkline.storage.catalog import pipelines
+from trunkline.storage.catalog import flows, pipelines
 from trunkline.tables.describe import describe
 
 # Datums of one part are of one transform: their columns hardly differ.
@@ -99,7 +99,7 @@ class _Walk:
                 raise NotFound(f"{name} has no commits yet.")
             raise Precondition(
                 f"The columns of {name} are not known.",
-                hint="Columns are followed through sql and spark pipelines.",
+                hint="Columns are followed through sql, spark and stream pipelines.",
             )
         if column is not None:
             exact = _find(column, names)
@@ -147,10 +147,22 @@ class _Walk:
             for one in job.inputs
             if one.commit
         }
-        if not version.spec.transform.makes_tables:
+        if version.spec.transform.streaming is not None:
+            columns = self._of_stream(job, version) if not table.table else None
+        elif version.spec.transform.makes_tables:
+            columns = columns_of(self.core, job, self.records).get(table.table)
+        else:
             return _Made(name, None, inputs)
-        columns = columns_of(self.core, job, self.records).get(table.table)
         return _Made(name, columns or self._static(version, inputs, table.table), inputs)
+
+    def _of_stream(self, job: Job, version: PipelineVersion) -> Columns | None:
+        """As Spark told of the query that runs, if it is the one that made the commit."""
+        with self.core.database.read() as session:
+            flow = flows.find(session, repo_key(session, job.pipeline))
+        if flow is None or flow.facts.get("version") != f"{version.name}:{version.digest}":
+            return None
+        found: dict[str, list[list[str]]] = flow.facts.get("columns", {})
+        return {name: [(one, two) for one, two in sources] for name, sources in found.items()}
 
     def _job(self, commit: Commit | None) -> Job | None:
         """The job whose output a commit has; an older one's, if it failed or people added to it."""

@@ -98,7 +98,7 @@ class JobRun:
         if context.spec.transform.streaming is not None:
             return StreamRun(
                 self.core, self.claim, self.engine, self._code_folder, self._environment
-            ).run()
+            ).run(context)
         while True:
             try:
                 return self._attempt(context)

@@ -32,11 +32,11 @@ _looked_at: dict[tuple[str, int], int] = {}
 """The batch at which this process looked last: those without a commit do not count."""
 
 
-def look_after(core: Core, flow: Flow, branch: str, history: History, folder: str = "/") -> None:
-    """Compact and squash, if it is time to. What fails is only logged."""
+def look_after(core: Core, flow: Flow, branch: str, history: History, folder: str = "/") -> bool:
+    """Compact and squash, if it is time to; whether it was. What fails is only logged."""
     seen = (core.database.url, flow.repo)
     if not flow.number or flow.number % EVERY or _looked_at.get(seen) == flow.number:
-        return
+        return False
     _looked_at[seen] = flow.number
     acts: list[Callable[[], None]] = [
         partial(_compact, core, flow.name, branch, folder, history.compact),
@@ -44,6 +44,7 @@ def look_after(core: Core, flow: Flow, branch: str, history: History, folder: st
     ]
     for act in acts:
         _try(flow, act)
+    return True
 
 
 def forget_state(core: Core, flow: Flow, retain: int) -> int:

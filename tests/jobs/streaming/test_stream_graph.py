@@ -31,6 +31,23 @@ def test_a_commit_runs_through_streams_and_batch_pipelines_in_one_set(streams: S
     assert streams.lake.fsck().ok
 
 
+def test_columns_are_followed_through_streams(streams: Streams) -> None:
+    """With state and without, up to what people put."""
+    streams.stream("plain", "SELECT user, v * 2 AS twice FROM clicks")
+    totals = "SELECT user, sum(twice) AS v FROM plain GROUP BY user"
+    streams.stream("totals", totals, tl.pfs("plain"), upsert=["user"])
+    streams.put((1, "a", 1))
+    streams.drain_well()
+    (found,) = streams.lake.column_lineage("totals@main", "v").columns
+    (below,) = found.below
+    (source,) = below.below
+    assert [(str(one.repo), one.column) for one in (found, below, source)] == [
+        ("totals", "v"),
+        ("plain", "twice"),
+        ("clicks", "v"),
+    ]
+
+
 def test_what_fails_above_makes_nothing_of_a_stream(streams: Streams) -> None:
     streams.batch("good", "SELECT assert_true(v > 0), * FROM clicks", tl.pfs("clicks"))
     streams.stream("plain", "SELECT user, v FROM good", tl.pfs("good"))

@@ -188,7 +188,6 @@ class LiveStream:
             sum(one["numRowsTotal"] for one in operators),
             sum(one["memoryUsedBytes"] for one in operators),
             seconds,
-            self._lineage,
         )
 
     def _execution(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from trunkline.engine.transform import Lineage, Source, TableResult, TableTask
+from trunkline.engine.transform import Source, TableResult, TableTask
 from trunkline.model.streams import StreamOutput, Watermark
 from trunkline.model.tables import Schema
 
@@ -60,4 +60,3 @@ class BatchResult:
     state_rows: int = 0
     state_bytes: int = 0
     seconds: float = 0.0
-    lineage: Lineage = field(default_factory=dict)

@@ -165,7 +165,8 @@ class Publisher:
             changes.puts[entry.path.encode()] = entry.encode()
         assembly.changes = changes
         outcome = results.outcome()
-        self.checks = Candidate(self.core, context, assembly).checked(outcome, ())
+        seen = replace(context, base=replace(context.base, commit=commit))
+        self.checks = Candidate(self.core, seen, assembly).checked(outcome, ())
         if why := failure_text(self.checks):
             raise ChecksFailed(why)
         merged = b"/_table.json" in changes.puts
@@ -192,6 +193,7 @@ class Publisher:
             # What was looked at in vain is no news when it is looked at again.
             "seen": {} if ran else done.inputs.beyond(done.position),
             "schemas": done.inputs.schemas,
+            "columns": dict(results.columns) if ran else known.get("columns", {}),
             "pruned": done.pruned,
             "rows_in": results.rows_in,
             "rows_out": results.rows_out,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trunkline.engine.streaming.task import BatchResult
-from trunkline.engine.transform import TableResult
+from trunkline.engine.transform import Lineage, TableResult
 from trunkline.jobs.tableoutcome import TableOutcome, counted
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
@@ -70,6 +70,11 @@ class Results:
         """Rows of an input that could not be read."""
         self.malformed += result.report.rows
         self._take(f"/{MALFORMED}/{name}", result)
+
+    @property
+    def columns(self) -> Lineage:
+        """From which columns of its inputs each column was made, by the newest batch."""
+        return self.found[-1][""].lineage if self.found else {}
 
     @property
     def rows_out(self) -> int:

@@ -91,15 +91,15 @@ class StreamRun:
         self._starts = 0
         self._pruned = 0
 
-    def run(self) -> JobState:
+    def run(self, context: Context) -> JobState:
         """Do it. The state that the job is in afterwards; WAITING if it will be tried again."""
-        self._look_after()
-        while True:
+        if self._look_after(context):
             context = load(self.core, self.claim.repo, self.claim.job)
+        while True:
             try:
                 return self._attempt(context)
             except BaseMoved:
-                continue
+                context = load(self.core, self.claim.repo, self.claim.job)
             except (Unavailable, JobCancelled):
                 raise
             except TrunklineError as error:
@@ -108,14 +108,15 @@ class StreamRun:
                 hint = f" {error.hint}" if error.hint else ""
                 return self._failed(context, f"{error.message}{hint}")
 
-    def _look_after(self) -> None:
-        context = load(self.core, self.claim.repo, self.claim.job)
+    def _look_after(self, context: Context) -> bool:
+        """Keep the output in order; whether that may have made other commits of it."""
         with self.core.database.read() as session:
             flow = flows.find(session, self.claim.repo)
         streaming = context.spec.transform.streaming
-        if flow is not None and streaming is not None:
-            look_after(self.core, flow, context.branch, context.spec.history)
-            self._pruned = forget_state(self.core, flow, streaming.retain)
+        assert flow is not None
+        assert streaming is not None
+        self._pruned = forget_state(self.core, flow, streaming.retain)
+        return look_after(self.core, flow, context.branch, context.spec.history)
 
     def _attempt(self, context: Context) -> JobState:
         began = time.monotonic()
