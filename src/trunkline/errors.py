@@ -14,6 +14,7 @@
     │   ├── InvalidGlob                 invalid_glob
     │   ├── InvalidSpec                 invalid_spec
     │   ├── InvalidQuery                invalid_query
+    │   ├── TooLarge                    too_large              413
     │   └── InvalidSchedule             invalid_schedule
     ├── NotFound                        not_found          3   404
     │   └── Erased                      erased
@@ -25,6 +26,7 @@
     │   ├── SchemaClash                 schema_clash
     │   └── MergeConflict               merge_conflict
     ├── NotAllowed                      not_allowed        5   403
+    │   ├── NotAuthenticated            not_authenticated      401
     │   ├── ReadOnly                    read_only
     │   ├── PrivateAddress              private_address
     │   └── UnsafeArchive               unsafe_archive
@@ -38,6 +40,7 @@
     └── Unavailable                     unavailable        7   503
         ├── DiskFull                    disk_full
         ├── LeaseLost                   lease_lost
+        ├── TooManyRequests             too_many_requests      429
         ├── CommitUnknown               commit_unknown
         └── TimedOut                    timed_out        124   504
 
@@ -146,6 +149,13 @@ class InvalidQuery(Usage):
         return {**super().to_dict(), "excerpt": self.excerpt}
 
 
+class TooLarge(Usage):
+    """More than is taken in one request."""
+
+    code = "too_large"
+    http_status = 413
+
+
 class InvalidSchedule(Usage):
     """A cron text, time zone or catch-up policy that cannot be read, or that never comes."""
 
@@ -235,6 +245,13 @@ class NotAllowed(TrunklineError):
     http_status = 403
 
 
+class NotAuthenticated(NotAllowed):
+    """The server does not know who asks: no token, or one that is wrong, revoked or run out."""
+
+    code = "not_authenticated"
+    http_status = 401
+
+
 class ReadOnly(NotAllowed):
     code = "read_only"
 
@@ -299,6 +316,13 @@ class LeaseLost(Unavailable):
     """The transaction was paused for longer than its lease, so its objects may be gone."""
 
     code = "lease_lost"
+
+
+class TooManyRequests(Unavailable):
+    """Too many were asked for, or failed, in a short time."""
+
+    code = "too_many_requests"
+    http_status = 429
 
 
 class CommitUnknown(Unavailable):

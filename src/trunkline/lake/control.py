@@ -14,7 +14,7 @@ from trunkline.model.inputs import leaves
 from trunkline.model.jobs import Job, JobState
 from trunkline.model.pipelines import INGEST
 from trunkline.model.refs import Ref
-from trunkline.model.time import to_rfc3339
+from trunkline.model.time import Moment, to_rfc3339
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import (
     Session,
@@ -38,7 +38,7 @@ class Backfill:
     branch: str
     span: str
     state: str
-    created: int
+    created: Moment
     author: str
     total: int = 0
     done: int = 0

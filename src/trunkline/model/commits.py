@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trunkline.model.display import fields
-from trunkline.model.time import to_rfc3339
+from trunkline.model.time import Moment, to_rfc3339
 
 DEFAULT_PROJECT = "default"
 DEFAULT_BRANCH = "main"
@@ -46,7 +46,7 @@ class RepoName:
 class Project:
     name: str
     description: str
-    created: int
+    created: Moment
     repos: int = 0
 
     def to_dict(self) -> dict[str, object]:
@@ -66,7 +66,7 @@ class Repo:
     name: RepoName
     kind: RepoKind
     description: str
-    created: int
+    created: Moment
     branches: tuple[str, ...] = ()
     size: int = 0
     files: int = 0
@@ -101,8 +101,8 @@ class Commit:
     parent: str | None
     message: str
     author: str
-    started: int
-    finished: int | None
+    started: Moment
+    finished: Moment | None
     origin: Origin
     error: str | None = None
     files: int = 0
@@ -112,7 +112,7 @@ class Commit:
     root_hash: str | None = field(default=None, repr=False)
     depth: int = field(default=1, repr=False)
     generation: int = field(default=1, repr=False)
-    forgotten: int | None = None
+    forgotten: Moment | None = None
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ class Branch:
     repo: RepoName
     name: str
     head: str | None
-    created: int
+    created: Moment
     open: str | None = None
 
     def to_dict(self) -> dict[str, object]:
@@ -175,7 +175,7 @@ class Tag:
     commit: str
     message: str
     author: str
-    created: int
+    created: Moment
 
     def to_dict(self) -> dict[str, object]:
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from trunkline.model.time import to_rfc3339
+from trunkline.model.time import Moment, to_rfc3339
 
 
 class Action(StrEnum):
@@ -103,7 +103,7 @@ class CheckRecord:
 
     pipeline: str
     job: str
-    at: int
+    at: Moment
     result: CheckResult
 
     def to_dict(self) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Any
 from trunkline.model.commits import RepoName
 from trunkline.model.display import fields
 from trunkline.model.streams import Batch, FlowState, Position
-from trunkline.model.time import to_rfc3339
+from trunkline.model.time import Moment, to_rfc3339
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class FlowStatus:
     reason: str
     epoch: int
     batch: int
-    now: int
-    updated: int
+    now: Moment
+    updated: Moment
     last: Batch | None = None
     speed: Speed = Speed()
     malformed: int = 0
@@ -111,7 +111,7 @@ class StreamStatus(FlowStatus):
     trigger: str = ""
     kind: str = ""
     inputs: tuple[InputLag, ...] = ()
-    watermark: int | None = None
+    watermark: Moment | None = None
     late: int = 0
     skipped: int = 0
     state_rows: int = 0

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from trunkline.model.commits import RepoName
 from trunkline.model.streams import Batch
-from trunkline.model.time import to_rfc3339
+from trunkline.model.time import Moment, to_rfc3339
 
 
 class JobState(StrEnum):
@@ -103,9 +103,9 @@ class Job:
     state: JobState
     reason: str
     cause: str
-    created: int
-    started: int | None = None
-    finished: int | None = None
+    created: Moment
+    started: Moment | None = None
+    finished: Moment | None = None
     attempt: int = 0
     counts: Counts = Counts()
     inputs: tuple[JobInput, ...] = ()
@@ -211,7 +211,7 @@ class DatumInfo:
 class LogLine:
     """One line that a datum printed, or that Trunkline has to say about it."""
 
-    at: int
+    at: Moment
     job: str
     pipeline: str
     datum: str

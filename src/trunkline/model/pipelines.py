@@ -9,7 +9,7 @@ from trunkline.model.commits import DEFAULT_BRANCH, RepoName
 from trunkline.model.expectations import Expectation
 from trunkline.model.inputs import Input
 from trunkline.model.streams import History, IngestSource, Streaming
-from trunkline.model.time import to_rfc3339
+from trunkline.model.time import Moment, to_rfc3339
 
 
 class Sandbox(StrEnum):
@@ -161,7 +161,7 @@ class PipelineVersion:
     digest: str
     salt: str
     code: str
-    created: int
+    created: Moment
     author: str
 
 
@@ -172,8 +172,8 @@ class PipelineInfo:
     name: RepoName
     version: int
     paused: bool
-    created: int
-    updated: int
+    created: Moment
+    updated: Moment
     description: str = ""
     inputs: tuple[RepoName, ...] = ()
     kind: str = "cmd"

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from trunkline.model.commits import RepoName
-from trunkline.model.time import to_rfc3339
+from trunkline.model.time import Moment, to_rfc3339
 
 LATE = "_late"
 """The folder of rows that came after the watermark had passed them, by input."""
@@ -136,7 +136,7 @@ class Batch:
     rows_out: int = 0
     late: int = 0
     malformed: int = 0
-    watermark: int | None = None
+    watermark: Moment | None = None
     """Microseconds, as all times."""
     state_rows: int = 0
     state_bytes: int = 0
@@ -144,7 +144,7 @@ class Batch:
     state: Mapping[str, Any] = field(default_factory=dict, repr=False)
     passed: bool = field(default=False, repr=False)
     """Whether batches that made no commit had moved the flow on from where the last one ended."""
-    at: int | None = field(default=None, compare=False)
+    at: Moment | None = field(default=None, compare=False)
     """When its commit was finished, where that was looked up."""
 
     @property
@@ -198,7 +198,7 @@ class Flow:
     state: FlowState
     reason: str
     facts: Mapping[str, Any]
-    updated: int
+    updated: Moment
     holder: str | None = None
     expires: int = 0
     fence: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -42,6 +43,13 @@ class LakeBase:
 
     def close(self) -> None:
         self._core.close()
+
+    def bound(self, *, project: str | None = None, author: str | None = None) -> Self:
+        """The same open lake, for another project or in another's name."""
+        other = copy(self)
+        other.project = project or self.project
+        other.author = author or self.author
+        return other
 
     def _ref(self, text: str, path: Need = Need.OPTIONAL, pattern: bool = False) -> Ref:
         return parse_ref(text, project=self.project, path=path, pattern=pattern)

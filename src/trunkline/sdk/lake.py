@@ -9,6 +9,7 @@ from trunkline import settings as configuration
 from trunkline.lake import create
 from trunkline.lake.create import Addresses, MigrationReport
 from trunkline.model.display import fields, table
+from trunkline.sdk.access import Access
 from trunkline.sdk.base import Location, core_options, store_options
 from trunkline.sdk.checks import Checks
 from trunkline.sdk.contents import Contents
@@ -69,6 +70,7 @@ class Lake(
     Tables,
     TableWriting,
     TableDiffs,
+    Access,
 ):
     """Repos of files with commits, branches and provenance.
 

@@ -1,0 +1,209 @@
+"""Who may do what: people, tokens and jobs, and the roles they have on a lake's parts.
+
+A role on the lake counts in every project, one on a project in each of its repos. What nobody
+was given, nobody has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+from trunkline.errors import Usage
+from trunkline.model.commits import RepoName
+from trunkline.model.suggest import did_you_mean
+from trunkline.model.time import Moment, to_rfc3339
+
+LAKE = ""
+"""The scope that is the whole lake; others are `project` and `project/repo`."""
+
+
+class Permission(IntEnum):
+    """What an act needs. Each includes those below it."""
+
+    READ = 1
+    WRITE = 2
+    MAINTAIN = 3
+    ADMIN = 4
+
+
+class Role(StrEnum):
+    """What somebody is on a lake, a project or a repo."""
+
+    READER = "reader"
+    WRITER = "writer"
+    MAINTAINER = "maintainer"
+    ADMIN = "admin"
+
+    @property
+    def permission(self) -> Permission:
+        return _PERMISSIONS[self]
+
+    @classmethod
+    def of(cls, text: str) -> Role:
+        try:
+            return cls(text)
+        except ValueError:
+            known = [str(one) for one in cls]
+            raise Usage(
+                f"{text!r} is no role.{did_you_mean(text, known)}",
+                hint=f"One of {', '.join(known)}.",
+            ) from None
+
+
+_PERMISSIONS = dict(zip(Role, Permission, strict=True))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Grant:
+    """A role that somebody has on a scope: the lake (""), a project, or a project/repo."""
+
+    subject: str
+    scope: str
+    role: Role
+
+
+Grants = tuple[Grant, ...]
+
+
+def permission_on(grants: Grants, scope: str) -> int:
+    """The most that these grants allow on a scope; 0 is nothing."""
+    above = {LAKE, scope.partition("/")[0], scope}
+    return max((one.role.permission for one in grants if one.scope in above), default=0)
+
+
+def sees_project(grants: Grants, project: str) -> bool:
+    """Whether anything in a project may be seen, and so its name."""
+    return any(
+        one.scope in (LAKE, project) or one.scope.startswith(project + "/") for one in grants
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks. With `limits`, a token's, no more is allowed than both they and `grants` do."""
+
+    name: str
+    kind: str = "user"
+    grants: Grants = ()
+    limits: Grants | None = None
+    token: str = ""
+
+    def may(self, permission: Permission, scope: str) -> bool:
+        if permission_on(self.grants, scope) < permission:
+            return False
+        return self.limits is None or permission_on(self.limits, scope) >= permission
+
+    def may_repo(self, permission: Permission, repo: RepoName) -> bool:
+        return self.may(permission, scope_of(repo))
+
+    def may_see(self, project: str) -> bool:
+        seen = sees_project(self.grants, project)
+        return seen and (self.limits is None or sees_project(self.limits, project))
+
+
+def scope_of(repo: RepoName) -> str:
+    return f"{repo.project}/{repo.repo}"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person, or a machine of one. Without a password they log in by token or single sign-on."""
+
+    name: str
+    created: Moment
+    disabled: bool = False
+    has_password: bool = False
+    email: str = ""
+    grants: Grants = ()
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "email": self.email,
+            "disabled": self.disabled,
+            "has_password": self.has_password,
+            "roles": {one.scope or "lake": str(one.role) for one in self.grants},
+            "created": to_rfc3339(self.created),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TokenInfo:
+    """A token without its secret. `kind` is user, job or session.
+
+    `limits` narrow its owner's rights.
+    """
+
+    id: str
+    owner: str
+    kind: str
+    note: str
+    created: Moment
+    expires: Moment | None = None
+    last_used: Moment | None = None
+    revoked: Moment | None = None
+    limits: Grants | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        def moment(at: int | None) -> str | None:
+            return to_rfc3339(at) if at is not None else None
+
+        scopes = {one.scope or "lake": str(one.role) for one in self.limits or ()}
+        return {
+            "id": self.id,
+            "owner": self.owner,
+            "kind": self.kind,
+            "note": self.note,
+            "limits": scopes if self.limits is not None else None,
+            "created": moment(self.created),
+            "expires": moment(self.expires),
+            "last_used": moment(self.last_used),
+            "revoked": moment(self.revoked),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token with its secret, which is shown this once. `s3_secret` is for the S3 door."""
+
+    info: TokenInfo
+    token: str = field(repr=False)
+    s3_access_key: str = ""
+    s3_secret: str = field(default="", repr=False)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            **self.info.to_dict(),
+            "token": self.token,
+            "s3_access_key": self.s3_access_key,
+            "s3_secret": self.s3_secret,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """Something that was done or refused, by whom, from where."""
+
+    position: int
+    at: Moment
+    who: str
+    action: str
+    target: str
+    outcome: str
+    address: str = ""
+    request: str = ""
+    detail: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "position": self.position,
+            "at": to_rfc3339(self.at),
+            "who": self.who,
+            "action": self.action,
+            "target": self.target,
+            "outcome": self.outcome,
+            "address": self.address,
+            "request": self.request,
+            "detail": self.detail,
+        }

@@ -1,0 +1,4 @@
+"""Who is told of what happened: OpenLineage, webhooks, e-mail, Slack.
+
+Follows the outbox of events, under a lease, and remembers how far it has come.
+"""

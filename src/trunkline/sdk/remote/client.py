@@ -1,0 +1,189 @@
+"""The way to a server: requests that are tried again where that is safe, answers as values."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+
+from trunkline import __version__
+from trunkline.errors import TrunklineError, Unavailable, Usage
+from trunkline.sdk.wire.values import API, IDEMPOTENCY, Page, decode, encode, error_of
+
+TRIES = 5
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 300.0
+PAGE = 1000
+Params = Mapping[str, Any]
+
+# Nothing was done, or what was done is known by the request's key: trying again is safe.
+_AGAIN = (429, 502, 503, 504)
+
+
+class Client:
+    """One server and who we are to it. Safe in threads."""
+
+    def __init__(self, url: str, token: str = "") -> None:
+        self.url = url.rstrip("/")
+        headers = {"User-Agent": f"trunkline/{__version__}"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        try:
+            self._http = httpx2.Client(
+                base_url=self.url + API,
+                headers=headers,
+                timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+                limits=httpx2.Limits(max_connections=32, max_keepalive_connections=16),
+                trust_env=not _is_here(self.url),
+            )
+        except (httpx2.InvalidURL, ValueError) as error:
+            raise Usage(f"{url} is not the address of a server: {error}.") from None
+
+    def close(self) -> None:
+        self._http.close()
+
+    # -- values ----------------------------------------------------------------------------
+
+    def get(self, kind: Any, path: str, **params: Any) -> Any:
+        """One value."""
+        return decode(kind, self._ask("GET", path, params=params).content)
+
+    def pages(
+        self, kind: Any, path: str, *, limit: int | None = None, **params: Any
+    ) -> Iterator[Any]:
+        """The items of a list, page by page as they are asked for; at most `limit`."""
+        cursor, left = None, limit
+        while left is None or left > 0:
+            size = PAGE if left is None else min(PAGE, left)
+            asked = {**params, "limit": size, "cursor": cursor}
+            found: Page[Any] = self.get(Page[kind], path, **asked)
+            yield from found.items
+            left = None if left is None else left - len(found.items)
+            cursor = found.next
+            if cursor is None:
+                return
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        kind: Any = None,
+        key: str | None = None,
+        **params: Any,
+    ) -> Any:
+        """Change something, once: a request that is sent again has the same key.
+
+        `body` is a dataclass or what JSON can say; `kind` what the answer is read as.
+        """
+        headers = {IDEMPOTENCY: key or uuid4().hex}
+        content = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            content = encode(type(body), body)
+        answer = self._ask(method, path, params=params, content=content, headers=headers)
+        return decode(kind, answer.content) if kind is not None else None
+
+    # -- bytes -----------------------------------------------------------------------------
+
+    @contextmanager
+    def stream(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **params: Any
+    ) -> Iterator[httpx2.Response]:
+        """An answer whose body is read as it comes."""
+        request = self._http.build_request(
+            method, _relative(path), params=_given(params), headers=dict(headers or {})
+        )
+        answer = self._tried(lambda: self._http.send(request, stream=True))
+        try:
+            yield answer
+        except httpx2.TransportError as error:
+            raise self._unreachable(error) from error
+        finally:
+            answer.close()
+
+    def upload(self, method: str, path: str, content: Any, **options: Any) -> httpx2.Response:
+        """Send bytes: not tried again here, since only the caller can give them once more."""
+        headers = options.pop("headers", {})
+        try:
+            answer = self._http.request(
+                method, _relative(path), params=_given(options), content=content, headers=headers
+            )
+        except httpx2.TransportError as error:
+            raise self._unreachable(error) from error
+        return self._checked(answer)
+
+    # -- how -------------------------------------------------------------------------------
+
+    def _ask(self, method: str, path: str, **options: Any) -> httpx2.Response:
+        options["params"] = _given(options.get("params", {}))
+        return self._tried(lambda: self._http.request(method, _relative(path), **options))
+
+    def _tried(self, ask: Callable[[], httpx2.Response]) -> httpx2.Response:
+        for attempt in range(TRIES):
+            last = attempt == TRIES - 1
+            try:
+                answer = ask()
+            except httpx2.TransportError as error:
+                if last or isinstance(error, httpx2.UnsupportedProtocol | httpx2.ConnectError):
+                    raise self._unreachable(error) from error
+                wait = _backoff(attempt)
+            else:
+                if answer.status_code not in _AGAIN or last:
+                    return self._checked(answer)
+                wait = _retry_after(answer) or _backoff(attempt)
+                answer.close()
+            time.sleep(wait)
+        raise AssertionError("unreachable")
+
+    def _checked(self, answer: httpx2.Response) -> httpx2.Response:
+        if answer.status_code < 400:
+            return answer
+        try:
+            answer.read()
+            body = json.loads(answer.content)
+        except (ValueError, httpx2.TransportError):
+            body = None
+        finally:
+            answer.close()
+        raise error_of(answer.status_code, body)
+
+    def _unreachable(self, error: Exception) -> TrunklineError:
+        said = str(error) or type(error).__name__
+        return Unavailable(
+            f"The server {self.url} cannot be reached: {said}.",
+            hint="Does it run? trunkline serve starts one.",
+        )
+
+
+def _relative(path: str) -> str:
+    return path.lstrip("/")
+
+
+def _given(params: Params) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _backoff(attempt: int) -> float:
+    return float(min(0.1 * 2**attempt, 2.0) * (0.5 + random.random()))
+
+
+def _retry_after(answer: httpx2.Response) -> float | None:
+    try:
+        return min(float(answer.headers["Retry-After"]), 5.0)
+    except (KeyError, ValueError):
+        return None
+
+
+def _is_here(url: str) -> bool:
+    """Whether the server is on this computer, which no proxy of the environment can reach."""
+    host = httpx2.URL(url).host
+    return host in ("localhost", "::1") or host.startswith("127.") or "NO_PROXY" in os.environ

@@ -1,0 +1,50 @@
+"""The whole remote lake, put together."""
+
+from __future__ import annotations
+
+from trunkline.sdk.lake import Lake
+from trunkline.sdk.remote.access import RemoteAccess
+from trunkline.sdk.remote.checks import RemoteChecks
+from trunkline.sdk.remote.client import Client
+from trunkline.sdk.remote.contents import RemoteContents
+from trunkline.sdk.remote.flows import RemoteFlows
+from trunkline.sdk.remote.history import RemoteHistory
+from trunkline.sdk.remote.jobs import RemoteJobs
+from trunkline.sdk.remote.pipelines import RemotePipelines
+from trunkline.sdk.remote.queries import RemoteQueries
+from trunkline.sdk.remote.repos import RemoteRepos
+from trunkline.sdk.remote.running import RemoteRunning
+from trunkline.sdk.remote.secrets import RemoteSecrets
+from trunkline.sdk.remote.tablediffs import RemoteTableDiffs
+from trunkline.sdk.remote.tables import RemoteTables
+from trunkline.sdk.remote.tablewriting import RemoteTableWriting
+from trunkline.sdk.remote.tracing import RemoteTracing
+from trunkline.sdk.remote.upkeep import RemoteUpkeep
+from trunkline.settings import Settings
+
+
+class RemoteLake(
+    RemoteRepos,
+    RemoteContents,
+    RemoteHistory,
+    RemoteUpkeep,
+    RemoteTracing,
+    RemoteSecrets,
+    RemotePipelines,
+    RemoteJobs,
+    RemoteFlows,
+    RemoteRunning,
+    RemoteQueries,
+    RemoteChecks,
+    RemoteTables,
+    RemoteTableWriting,
+    RemoteTableDiffs,
+    RemoteAccess,
+    Lake,
+):
+    """A lake behind a server, with the interface of a local one."""
+
+
+def connect(url: str, token: str, found: Settings) -> RemoteLake:
+    """The lake that a server serves. Nothing is asked of it yet."""
+    return RemoteLake(Client(url, token), found)

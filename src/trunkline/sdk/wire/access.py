@@ -1,0 +1,1 @@
+"""Bodies of requests: users, roles, tokens, logins, the audit log."""

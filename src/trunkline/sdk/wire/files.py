@@ -1,0 +1,1 @@
+"""Bodies of requests: files: read, listed, uploaded and committed."""

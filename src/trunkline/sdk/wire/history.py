@@ -1,0 +1,1 @@
+"""Bodies of requests: commits: log, sets, merges, reverts; open commits; diffs."""

@@ -1,0 +1,1 @@
+"""Bodies of requests: jobs, datums and logs."""

@@ -1,0 +1,1 @@
+"""Bodies of requests: pipelines: applied, planned, listed, steered; schedules, backfills, pools."""

@@ -1,0 +1,1 @@
+"""Bodies of requests: sQL: asked, waited for, paged, cancelled."""

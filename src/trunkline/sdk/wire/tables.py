@@ -1,0 +1,1 @@
+"""Bodies of requests: tables: described, read, written, compared; checks."""

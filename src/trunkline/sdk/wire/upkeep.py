@@ -1,0 +1,1 @@
+"""Bodies of requests: gc, fsck, erasure, secrets."""

@@ -1,0 +1,70 @@
+"""One shape for every error: {"error": {"code", "message", "hint", "request_id", …}}."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from trunkline.errors import (
+    Failed,
+    NotAuthenticated,
+    NotFound,
+    TooManyRequests,
+    TrunklineError,
+    Unavailable,
+    Usage,
+)
+
+log = logging.getLogger("trunkline.server")
+RETRY_SECONDS = 1
+
+
+def answer(request: Request, error: TrunklineError, status: int | None = None) -> JSONResponse:
+    """The response to an error, with what a client needs to try again or report it."""
+    request_id = getattr(request.state, "request_id", "")
+    headers = {"Cache-Control": "no-store"}
+    if isinstance(error, NotAuthenticated):
+        headers["WWW-Authenticate"] = 'Bearer realm="trunkline"'
+    if isinstance(error, Unavailable | TooManyRequests):
+        headers["Retry-After"] = str(RETRY_SECONDS)
+    body = {"error": {**error.to_dict(), "request_id": request_id}}
+    return JSONResponse(body, status or error.http_status, headers)
+
+
+def install(app: FastAPI) -> None:
+    """Have every way out of the app answer in this shape."""
+
+    @app.exception_handler(TrunklineError)
+    async def ours(request: Request, error: TrunklineError) -> JSONResponse:
+        return answer(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
+        return answer(request, Usage(_first(error), hint="See /api/v1/docs."), 422)
+
+    @app.exception_handler(HTTPException)
+    async def framework(request: Request, error: HTTPException) -> JSONResponse:
+        kind: type[TrunklineError] = NotFound if error.status_code == 404 else Usage
+        where = f"{request.method} {request.url.path}"
+        said = kind(f"{where}: {error.detail}.", hint="See /api/v1/docs.")
+        shown = answer(request, said, error.status_code)
+        shown.headers.update(error.headers or {})
+        return shown
+
+    @app.exception_handler(Exception)
+    async def bug(request: Request, error: Exception) -> JSONResponse:
+        log.exception("bug in %s %s", request.method, request.url.path, exc_info=error)
+        said = f"{type(error).__name__} (this is a bug; the server's log has more)"
+        return answer(request, Failed(said, hint="Report it with the request id."))
+
+
+def _first(error: RequestValidationError) -> str:
+    """The first flaw, with where it is: `body.name: String should have …`."""
+    flaw: dict[str, Any] = dict(error.errors()[0])
+    where = ".".join(str(part) for part in flaw.get("loc", ()))
+    return f"{where}: {flaw.get('msg', 'is not as it should be')}."

@@ -1,0 +1,7 @@
+"""Jobs, datums and logs."""
+
+from __future__ import annotations
+
+from trunkline.server.calls import Routes
+
+routes = Routes(tags=["jobs"])
