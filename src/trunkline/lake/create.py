@@ -17,6 +17,7 @@ from trunkline.storage import catalog
 from trunkline.storage.catalog import repos
 from trunkline.storage.catalog.open import check_format, is_file_url, sqlite_path
 from trunkline.storage.objects.open import open_store
+from trunkline.storage.objects.port import ObjectStore
 
 CATALOG_FILE = "catalog.db"
 OBJECTS_FOLDER = "objects"
@@ -43,26 +44,41 @@ def create_lake(
     folder: Path, addresses: Addresses, options: Options, store_options: Mapping[str, str]
 ) -> Core:
     """Make a lake in `folder`, or join an existing catalog and store from here."""
-    if (folder / LAKE_FILE).exists():
-        raise AlreadyExists(f"{folder} is a lake already.", hint="trunkline status shows it")
-    _refuse_paths(addresses)
     made = not folder.exists()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if is_file_url(addresses.catalog):
-            sqlite_path(addresses.catalog, folder).parent.mkdir(parents=True, exist_ok=True)
+        prepare(folder, addresses)
         objects = open_store(store_url(addresses.store, folder), store_options)
         objects.check()
         catalog.create(addresses.catalog, folder)
-        core = Core(catalog.open_database(addresses.catalog, folder), objects, options)
-        _settle(core, addresses.store)
-        _write_durably(folder / LAKE_FILE, _describe(addresses))
-    except OSError as error:
-        raise ReadOnly(f"Cannot make a lake in {folder}: {error.strerror}.") from error
+        core = attach(folder, addresses, options, objects)
     except BaseException:
         if made and folder.exists() and not (folder / LAKE_FILE).exists():
             _remove_remains(folder)
         raise
+    return core
+
+
+def prepare(folder: Path, addresses: Addresses) -> None:
+    """Make the folders of a lake that is to be."""
+    if (folder / LAKE_FILE).exists():
+        raise AlreadyExists(f"{folder} is a lake already.", hint="trunkline status shows it")
+    _refuse_paths(addresses)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if is_file_url(addresses.catalog):
+            sqlite_path(addresses.catalog, folder).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReadOnly(f"Cannot make a lake in {folder}: {error.strerror}.") from error
+
+
+def attach(folder: Path, addresses: Addresses, options: Options, objects: ObjectStore) -> Core:
+    """Open a catalog and a store together, and write down in the folder where they are."""
+    core = Core(catalog.open_database(addresses.catalog, folder), objects, options)
+    _settle(core, addresses.store)
+    try:
+        _write_durably(folder / LAKE_FILE, _describe(addresses))
+    except OSError as error:
+        raise ReadOnly(f"Cannot make a lake in {folder}: {error.strerror}.") from error
     return core
 
 

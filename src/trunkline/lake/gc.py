@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from trunkline.errors import InUse
 from trunkline.lake.checkpoints import of_nobody
 from trunkline.lake.core import Core
 from trunkline.lake.erase import finish_erasures
@@ -74,6 +75,7 @@ def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
     lost = of_nobody(core.objects, partial(_repos, core))
     states = [info for info in lost if info.modified <= cutoff]
     if not dry_run:
+        _refuse_backup(core)
         _delete(core, doomed)
         loose(core.objects).delete(info.key for info in states)
     kept = len(found) - len(doomed)
@@ -86,6 +88,16 @@ def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
         len(waiting),
         dry_run,
     )
+
+
+def _refuse_backup(core: Core) -> None:
+    """Asked last: a backup that begins after this sees a catalog that needs none of the doomed."""
+    with core.database.read() as session:
+        if leases.backing_up(session):
+            raise InUse(
+                "A backup is being taken, and needs what gc would remove.",
+                hint="Run gc again when it is done.",
+            )
 
 
 def _prune_commits(

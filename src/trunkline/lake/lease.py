@@ -39,23 +39,32 @@ class Lease:
     """
 
     def __init__(
-        self, core: Core, lease_id: str, holder: str, pin: tuple[int, str] | None = None
+        self,
+        core: Core,
+        lease_id: str,
+        holder: str,
+        pin: tuple[int, str] | None = None,
+        kind: str = "",
     ) -> None:
         self._core = core
         self._id = lease_id
         self._holder = holder
         self._pin = pin
+        self._kind = kind or ("reader" if pin else "writer")
         self._ended = threading.Event()
         self._held = False
         self.started = 0
 
     def take(self) -> None:
         with self._core.database.write(durable=False) as session:
-            kind = "reader" if self._pin else "writer"
-            leases.take(session, self._id, kind, self._holder, self._pin)
+            leases.take(session, self._id, self._kind, self._holder, self._pin)
             self.started = session.now()
         self._held = True
         threading.Thread(target=self._renew, name="trunkline-lease", daemon=True).start()
+
+    def go_on(self, started: int) -> None:
+        """Use a lease that was taken before, perhaps by another process, and is renewed there."""
+        self.started = started
 
     def check_in(self, session: Session) -> None:
         """In the commit's own transaction: still ours, and given back with it."""

@@ -5,10 +5,11 @@ A writer that was paused for longer than its lease finds it gone and may not com
 
 from __future__ import annotations
 
-from trunkline.storage.catalog.database import Session
+from trunkline.storage.catalog.database import Row, Session
 
 LEASE_MICROS = 10 * 60 * 1_000_000
 RENEW_SECONDS = 60.0
+BACKUP = "backup"
 
 
 def take(
@@ -36,6 +37,14 @@ def take(
     )
 
 
+def find(session: Session, lease_id: str) -> Row | None:
+    """A lease that has not run out: its kind, holder, start and end."""
+    return session.one(
+        "SELECT kind, holder, started, expires FROM leases WHERE id = :id AND expires > :now",
+        {"id": lease_id, "now": session.now()},
+    )
+
+
 def renew(session: Session, lease_id: str) -> bool:
     now = session.now()
     touched = session.execute(
@@ -59,6 +68,15 @@ def release(session: Session, lease_id: str) -> bool:
 def live(session: Session) -> set[str]:
     rows = session.all("SELECT id FROM leases WHERE expires > :now", {"now": session.now()})
     return {row["id"] for row in rows}
+
+
+def backing_up(session: Session) -> bool:
+    """Whether a backup is being taken, which needs everything that was there when it began."""
+    row = session.one(
+        "SELECT id FROM leases WHERE kind = :kind AND expires > :now LIMIT 1",
+        {"kind": BACKUP, "now": session.now()},
+    )
+    return row is not None
 
 
 def pinned(session: Session) -> set[tuple[int, str]]:

@@ -58,12 +58,15 @@ def check_format(database: Database, location: str) -> None:
 def create(url: str, base: Path) -> None:
     """Make an empty catalog of the current format. An existing one is left as it is."""
     if is_file_url(url):
-        path = sqlite_path(url, base)
-        connection = sqlite3.connect(path)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.close()
-        os.chmod(path, 0o600)
+        _make_file(sqlite_path(url, base))
     _upgrade(url, base)
+
+
+def _make_file(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.close()
+    os.chmod(path, 0o600)
 
 
 def migrate(url: str, base: Path) -> None:
@@ -73,18 +76,25 @@ def migrate(url: str, base: Path) -> None:
     crashpoint("migrate.after")
 
 
-def _upgrade(url: str, base: Path) -> None:
+def upgrade_to(url: str, base: Path, revision: str, number: int) -> None:
+    """Make a catalog, or bring it on, to one of the migrations and the format it has then."""
+    if is_file_url(url):
+        _make_file(sqlite_path(url, base))
+    _upgrade(url, base, revision, number)
+
+
+def _upgrade(url: str, base: Path, revision: str = "head", number: int = FORMAT) -> None:
     from trunkline.storage.catalog.server import driver_errors, server_errors
 
     if is_file_url(url):
         with driver_errors(lambda error: translate(error, sqlite_path(url, base))):
-            _run_migrations(url, base)
+            _run_migrations(url, base, revision, number)
     else:
         with server_errors(url):
-            _run_migrations(url, base)
+            _run_migrations(url, base, revision, number)
 
 
-def _run_migrations(url: str, base: Path) -> None:
+def _run_migrations(url: str, base: Path, revision: str, number: int) -> None:
     from alembic import command
     from alembic.config import Config
     from sqlalchemy import create_engine, event, text
@@ -103,10 +113,10 @@ def _run_migrations(url: str, base: Path) -> None:
     try:
         with engine.begin() as connection:
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            command.upgrade(config, revision)
             connection.execute(
                 text("UPDATE meta SET value = :format WHERE name = 'format'"),
-                {"format": str(FORMAT)},
+                {"format": str(number)},
             )
     finally:
         engine.dispose()

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from trunkline.errors import (
     CommitUnknown,
@@ -66,7 +67,12 @@ class ServerDatabase:
     def __init__(self, url: str) -> None:
         self.url = _shown(url)
         self._engine = engine_for(
-            url, pool_pre_ping=True, pool_size=4, connect_args={"connect_timeout": 10}
+            url,
+            pool_pre_ping=True,
+            pool_size=4,
+            # A server answers as many requests at once as it has threads.
+            max_overflow=44,
+            connect_args={"connect_timeout": 10},
         )
 
         @event.listens_for(self._engine, "connect")
@@ -122,6 +128,8 @@ def server_errors(url: str) -> Iterator[None]:
         raise not_text(error) from error
     except DBAPIError as error:
         raise _translate(error, _shown(url)) from error
+    except PoolTimeout as error:
+        raise Unavailable(f"Too many wait for the database {_shown(url)}.") from error
 
 
 @contextmanager
