@@ -27,4 +27,7 @@ CLAIMS = (
     "streams_latency",
     "streams_nexmark",
     "streams_history",
+    "server_requests",
+    "server_files",
+    "server_s3",
 )

@@ -20,9 +20,15 @@ branch create|list|move|delete
 tag create|list|delete
 commit start|finish|list|inspect|squash|drop
 config list|get|set|unset
-draw lineage plan run sql tick worker
+context add|list|remove|show|use
+draw lineage plan run serve sql tick worker
+audit
+user create|delete|disable|enable|inspect|list|password
+role grant|list|revoke
+token create|list|revoke
 checks list|replay
 backfill cancel|inspect|list|pause|resume
+backup create|list|restore
 datum inspect|list
 job cancel|inspect|list|logs|rerun|wait
 pipeline apply|backfill|delete|inspect|list|pause|restore|resume|run|schema|versions

@@ -319,10 +319,14 @@ class LeaseLost(Unavailable):
 
 
 class TooManyRequests(Unavailable):
-    """Too many were asked for, or failed, in a short time."""
+    """Too many were asked for, or failed, in a short time. Wait `retry_after` seconds."""
 
     code = "too_many_requests"
     http_status = 429
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float = 1.0) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
 
 
 class CommitUnknown(Unavailable):

@@ -439,11 +439,14 @@ def find_lake(
     explicit: str | Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Path:
-    """The `.trunkline` folder meant: `explicit`, else TRUNKLINE_LAKE, else the nearest upwards."""
+    """The `.trunkline` folder meant: `explicit`, else TRUNKLINE_LAKE, else the nearest upwards.
+
+    Lakes behind servers, and contexts, are known to `sdk.places`.
+    """
     environ = os.environ if environ is None else environ
     named = explicit or environ.get(SETTINGS["lake"].variable)
     if named:
-        return _named_lake(str(named))
+        return named_lake(str(named))
     here = (start or Path.cwd()).absolute()
     for folder in (here, *here.parents):
         if (folder / LAKE_FOLDER / LAKE_FILE).is_file():
@@ -454,10 +457,11 @@ def find_lake(
     )
 
 
-def _named_lake(text: str) -> Path:
+def named_lake(text: str) -> Path:
+    """The `.trunkline` folder that a path means: itself, or one in it."""
     if "://" in text:
         raise Usage(
-            f"{_without_password(text)} is an address; this version opens lakes in folders only.",
+            f"{without_password(text)} is an address, and lakes are opened here in folders only.",
             hint="Name the folder that holds .trunkline.",
         )
     path = Path(text).expanduser().absolute()
@@ -472,5 +476,5 @@ def _named_lake(text: str) -> Path:
     )
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
     return re.sub(r"//[^/@]*@", "//", url)

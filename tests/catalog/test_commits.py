@@ -134,7 +134,7 @@ def test_a_walk_gives_every_ancestor_once_and_children_before_parents(
         def fetch(commit_id: str, limit: int) -> list[Commit]:
             return commits.chain(session, repo, commit_id, min(limit, 3))
 
-        walked = [commit.id for commit in commits.walk(fetch, start)]
+        walked = [commit.id for commit in commits.Walk(fetch, start)]
     wanted: set[str] = set()
     waiting = list(start)
     while waiting:

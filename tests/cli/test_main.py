@@ -103,8 +103,13 @@ class TestErrors:
         assert result.code == 3
         assert "There is no lake in" in result.err
 
-    def test_a_server_is_not_served(self, cli):
-        result = cli("--lake", "https://example.org", "status")
+    def test_a_server_that_does_not_answer(self, cli):
+        result = cli("--lake", "http://127.0.0.1:9", "status")
+        assert result.code == 7
+        assert result.err.startswith("error: The server http://127.0.0.1:9 cannot be reached")
+
+    def test_an_address_of_another_kind(self, cli):
+        result = cli("--lake", "ftp://example.org", "status")
         assert result.code == 2
         assert "folders only" in result.err
 

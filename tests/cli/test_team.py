@@ -33,9 +33,12 @@ def test_two_folders_share_one_lake(
     cli: Cli, catalog: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada, bob = tmp_path / "ada", tmp_path / "bob"
+    said = []
     for folder in (ada, bob):
         folder.mkdir()
-        cli.ok("init", folder, "--catalog", catalog, "--store", "s3://team/lake")
+        said.append(cli.ok("init", folder, "--catalog", catalog, "--store", "s3://team/lake"))
+    assert said[0] == f"Made a lake in {ada}.\n"
+    assert said[1].startswith("Joined the lake of postgresql://")
     (ada / "a.csv").write_text("a\n")
     (ada / "large.bin").write_bytes(bytes(3 << 20))
 

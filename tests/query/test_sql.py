@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from functools import partial
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,7 @@ from trunkline.errors import (
     Unavailable,
     Usage,
 )
-from trunkline.query import ducks
-from trunkline.tables.reading.duck import connect_views
+from trunkline.query.kept import Kept
 
 
 @pytest.fixture
@@ -242,8 +241,33 @@ class TestErrors:
                 read()
             assert "\n" not in caught.value.message
 
-    def test_memory(self, own, monkeypatch):
-        monkeypatch.setattr(ducks, "connect_views", partial(connect_views, memory="10MB"))
+    def test_what_goes_wrong_after_some_rows(self, lake):
+        late = "CASE WHEN i < 900000 THEN i ELSE error('boom') END"
+        found = lake.sql(f"SELECT {late} AS n FROM range(1000000) t(i)")
+        for read in (found.rows, found.arrow):
+            with pytest.raises(Failed, match="boom"):
+                read()
+
+    def test_cancelled(self, lake):
+        found = lake.sql(
+            "SELECT sum(a.range * b.range % 7) FROM range(10000000) a, range(10000000) b"
+        )
+        ended = threading.Event()
+
+        def cancel() -> None:
+            # One that has not begun does not hear it.
+            while not ended.wait(0.05):
+                found.cancel()
+
+        threading.Thread(target=cancel).start()
+        try:
+            with pytest.raises((Failed, KeyboardInterrupt)):
+                found.arrow()
+        finally:
+            ended.set()
+
+    def test_memory(self, own):
+        own._kept = Kept(own._core, memory="10MB")
         found = own.sql("SELECT list(a.range) FROM range(5000000) a")
         with pytest.raises(Unavailable, match="more memory"):
             found.rows()

@@ -18,6 +18,7 @@ MODULES = {
     "files": ("put", "get", "cat", "ls", "glob", "rm", "cp"),
     "history": ("log", "show", "diff", "merge", "revert", "cherry-pick"),
     "run": ("run", "worker", "tick"),
+    "serve": ("serve",),
     "plan": ("plan",),
     "lineage": ("lineage",),
     "sql": ("sql",),
@@ -25,6 +26,7 @@ MODULES = {
     "draw": ("draw",),
     "demo": ("demo",),
     "doctor": ("doctor",),
+    "audit": ("audit",),
 }
 NOUNS = (
     "project",
@@ -39,9 +41,14 @@ NOUNS = (
     "job",
     "datum",
     "backfill",
+    "backup",
     "pool",
     "secret",
+    "user",
+    "role",
+    "token",
     "config",
+    "context",
 )
 
 

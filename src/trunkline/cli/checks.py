@@ -16,7 +16,7 @@ from trunkline.cli.session import Session
 from trunkline.cli.text import human_size
 from trunkline.engine.java import find_java
 from trunkline.engine.options import SparkOptions, local_cores, machine_memory
-from trunkline.errors import NotFound, TrunklineError
+from trunkline.errors import NotFound, Precondition, TrunklineError
 
 if TYPE_CHECKING:
     from trunkline.sdk import Lake
@@ -131,7 +131,7 @@ def settings(session: Session) -> Iterator[Check]:
 def disk(session: Session) -> Iterator[Check]:
     try:
         folder = session.lake_folder()
-    except NotFound:
+    except (NotFound, Precondition):
         folder = Path.cwd()
     free = shutil.disk_usage(folder).free
     detail = f"{human_size(free)} free at {folder}"
@@ -145,7 +145,7 @@ def disk(session: Session) -> Iterator[Check]:
 
 def lake(session: Session) -> Iterator[Check]:
     try:
-        session.lake_folder()
+        session.place  # noqa: B018
     except NotFound as error:
         yield Check("lake", NOTE, error.message, error.hint)
         return

@@ -27,7 +27,9 @@ def _shared_options() -> list[Any]:
         shared_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
         shared_lake: Annotated[
             str | None,
-            typer.Option("--lake", metavar="PATH", help="The lake; else the nearest upwards."),
+            typer.Option(
+                "--lake", metavar="LAKE", help="A folder, address or context; else the nearest."
+            ),
         ] = None,
         shared_project: Annotated[
             str | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from trunkline.cli.session import Session
 
 app = App(name="config", help="Settings: flag > environment > lake > user > default.")
+
+
+SECRET = ("token",)
+HIDDEN = "(hidden)"
 
 
 def _names(incomplete: str) -> list[str]:
@@ -37,14 +42,14 @@ User = Annotated[
 def list_(ctx: typer.Context) -> None:
     """List every setting with its value and origin."""
     run = session.of(ctx)
-    run.output.table([run.settings[name] for name in run.settings], views.SETTINGS)
+    run.output.table([_shown(run.settings[name]) for name in run.settings], views.SETTINGS)
 
 
 @app.command()
 def get(ctx: typer.Context, name: Name) -> None:
     """Show one setting."""
     run = session.of(ctx)
-    run.output.item(run.settings[name], lambda value: [views.setting_text(value)])
+    run.output.item(_shown(run.settings[name]), lambda value: [views.setting_text(value)])
 
 
 @app.command("set")
@@ -60,8 +65,9 @@ def set_(
         raise Usage("A lake cannot say which lake to use.", hint="Add --user.")
     path = _file(run, user)
     settings.write_config(path, name, value)
+    shown = HIDDEN if name in SECRET else value
     run.output.done(
-        {"name": name, "value": value, "where": str(path)}, f"Set {name} = {value} in {path}."
+        {"name": name, "value": shown, "where": str(path)}, f"Set {name} = {shown} in {path}."
     )
 
 
@@ -72,6 +78,10 @@ def unset(ctx: typer.Context, name: Name, user: User = False) -> None:
     path = _file(run, user)
     settings.write_config(path, name, None)
     run.output.done({"name": name, "where": str(path)}, f"{name} is no longer set in {path}.")
+
+
+def _shown(value: settings.Value) -> settings.Value:
+    return replace(value, value=HIDDEN) if value.name in SECRET and value.value else value
 
 
 def _file(run: Session, user: bool) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,12 +32,18 @@ def init(
         typer.Option("--store", metavar="URL", help="s3://bucket/prefix; else the folder."),
     ] = None,
 ) -> None:
-    """Make a lake. It is found from every folder below it."""
+    """Make a lake, or join one that others made. It is found from every folder below it."""
     from trunkline import sdk
 
     run = session.of(ctx)
     with sdk.init(path, catalog=catalog, store=store) as lake:
-        run.output.done({"lake": lake.location}, f"Made a lake in {lake.location}.")
+        found = {"lake": lake.location}
+        if lake._core.joined and catalog:
+            address = settings.without_password(catalog)
+            said = f"Joined the lake of {address} from {lake.location}."
+            run.output.done({**found, "joined": address}, said)
+        else:
+            run.output.done(found, f"Made a lake in {lake.location}.")
 
 
 @app.command()
@@ -57,7 +64,8 @@ def status(ctx: typer.Context) -> None:
     """Show what the lake holds and what is open in it."""
     run = session.of(ctx)
     with run.open() as lake:
-        run.output.item(lake.status(), reports.status_lines)
+        found = replace(lake.status(), server=lake.server, context=run.place.context)
+    run.output.item(found, reports.status_lines)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from trunkline.cli.text import aligned, count, printable
 
 if TYPE_CHECKING:
     from trunkline.jobs.listing import PipelinePlan
-    from trunkline.sdk.pipelines import PlanReport
+    from trunkline.sdk.reports import PlanReport
 
 TITLES = ["PIPELINE", "ACTION", "VERSION", "RUN", "REUSE", "KEEP", "DROP", "WHY"]
 RIGHT = [False, False, True, True, True, True, True, False]

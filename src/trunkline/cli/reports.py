@@ -84,6 +84,8 @@ def erasure_lines(report: ErasureReport) -> Iterator[str]:
 def status_lines(status: Status) -> Iterator[str]:
     pairs = [
         ("Lake", status.location),
+        *([("Context", status.context)] if status.context else []),
+        *([("Server", status.server)] if status.server else []),
         ("Catalog", status.catalog),
         ("Store", status.store),
         ("Project", f"{status.project} (of {status.projects})"),

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +21,7 @@ from trunkline.errors import Usage
 
 if TYPE_CHECKING:
     from trunkline.cli.session import Session
+    from trunkline.sdk.lake import Lake
     from trunkline.sdk.running import RunReport
 
 app = App()
@@ -52,17 +54,32 @@ def worker(
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="What jobs say who ran them.")
     ] = "",
+    socket: Annotated[
+        str | None,
+        typer.Option("--socket", metavar="PATH", help="For the workers of serve.", hidden=True),
+    ] = None,
 ) -> None:
     """Run jobs as they come, with a line for each, until stopped."""
-    _work(session.of(ctx), watch=True, clock=True, jobs=jobs, name=name)
+    _work(session.of(ctx), watch=True, clock=True, jobs=jobs, name=name, socket=socket)
 
 
-def _work(run: Session, *, watch: bool, clock: bool, jobs: int | None, name: str = "") -> None:
+def _work(
+    run: Session,
+    *,
+    watch: bool,
+    clock: bool,
+    jobs: int | None,
+    name: str = "",
+    socket: str | None = None,
+) -> None:
     if jobs is not None and jobs < 1:
         raise Usage(f"--jobs: {jobs} at once are too few.")
     stop = threading.Event()
     with ExitStack() as stack:
-        lake = stack.enter_context(run.open())
+        # A worker is never one by way of a server; `clock` is a worker's.
+        lake = stack.enter_context(run.open(direct=clock))
+        if socket:
+            stop = _under_server(run, stack, lake, Path(socket))
         signals = stack.enter_context(stopped_by_signals(stop))
         view = _view(run, stack, watch, clock)
         report = lake.run(watch=watch, listener=view, stop=stop, jobs=jobs, name=name)
@@ -72,6 +89,17 @@ def _work(run: Session, *, watch: bool, clock: bool, jobs: int | None, name: str
         run.output.done(report, summary(report))
     if report.failed and not watch:
         raise typer.Exit(1)
+
+
+def _under_server(run: Session, stack: ExitStack, lake: Lake, socket: Path) -> threading.Event:
+    """Live and die with the server that started us; what stops us."""
+    from trunkline.server import child
+
+    pipe = child.server_pipe()
+    greeting = child.greeted(pipe)
+    child.start_logging(lake._folder, run.settings)
+    stack.enter_context(child.answering(socket, lake, run.settings, greeting))
+    return child.end_with(pipe)
 
 
 def _view(run: Session, stack: ExitStack, watch: bool, clock: bool) -> live.View | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import typer
 
     from trunkline.sdk.lake import Lake
+    from trunkline.sdk.places import Place
 
 
 class Session:
@@ -25,10 +26,14 @@ class Session:
     @cached_property
     def settings(self) -> settings.Settings:
         try:
-            folder = self.lake_folder()
+            place = self.place
         except NotFound:
-            folder = None
-        return settings.load(folder, self.flags)
+            return settings.load(None, self.flags)
+        found = settings.load(place.folder, self.flags)
+        weak = (settings.Source.USER, settings.Source.DEFAULT)
+        if place.project and found["project"].source in weak:
+            return settings.load(place.folder, {**self.flags, "project": place.project})
+        return found
 
     @cached_property
     def output(self) -> Output:
@@ -43,18 +48,25 @@ class Session:
         in_the_way = self.settings.flag("json") or self.settings.flag("quiet")
         return not in_the_way and sys.stderr.isatty()
 
+    @cached_property
+    def place(self) -> Place:
+        """The lake that is meant: its folder, or its server's address."""
+        from trunkline.sdk.places import find_place
+
+        named = self.flags.get("lake")
+        return find_place(None if named is None else str(named))
+
     def lake_folder(self) -> Path:
         """The `.trunkline` folder of the lake that is meant."""
-        named = self.flags.get("lake")
-        return settings.find_lake(explicit=None if named is None else str(named))
+        return self.place.require_folder()
 
-    def open(self) -> Lake:
-        from trunkline import sdk
+    def open(self, *, direct: bool = False) -> Lake:
+        from trunkline.sdk.lake import open_place
 
-        folder = self.lake_folder()
+        place = self.place
         self._start_logging()
         project, author = self.settings.text("project"), self.settings.text("author")
-        return sdk.open(folder, project, author=author)
+        return open_place(place, project, author=author, direct=direct)
 
     def _start_logging(self) -> None:
         """Warnings reach stderr by themselves; only who wants another level pays for more."""

@@ -103,8 +103,21 @@ def columns(frame: DataFrame) -> list[tuple[str, str]]:
     return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
 
 
-def to_arrow(frame: DataFrame, limit: int | None = None) -> pa.Table:
-    return (frame if limit is None else frame.limit(limit)).toArrow()
+def to_arrow(frame: DataFrame, limit: int | None = None, group: str = "") -> pa.Table:
+    """All rows. Under the name of a `group` it can be cancelled from another thread."""
+    context = frame.sparkSession.sparkContext
+    if group:
+        context.setJobGroup(group, "A query", interruptOnCancel=False)
+    try:
+        return (frame if limit is None else frame.limit(limit)).toArrow()
+    finally:
+        if group:
+            for name in ("spark.jobGroup.id", "spark.job.description"):
+                context.setLocalProperty(name, None)  # type: ignore[arg-type]
+
+
+def cancel(frame: DataFrame, group: str) -> None:
+    frame.sparkSession.sparkContext.cancelJobGroup(group)
 
 
 def errors() -> tuple[type[BaseException], ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import Job
-from trunkline.storage.catalog import jobs, leases
+from trunkline.storage.catalog import events, jobs, leases, workers
 from trunkline.storage.crashpoints import crashpoint
 
 LEASE_SECONDS = 30.0
@@ -48,6 +49,9 @@ def claim_next(
             return None
         txn = new_id()
         leases.take(session, txn, "writer", holder)
+        job = found[1]
+        if not job.is_stream:  # a batch is over before anybody could look
+            events.emit(session, "job", job.pipeline, {"id": job.id, "state": str(job.state)})
     crashpoint("job.claimed")
     return Claim(*found, txn)
 
@@ -83,6 +87,14 @@ def hand_back(
             moment = session.now() + int(wait_seconds * _MICROS)
             jobs.wait(session, claim.repo, claim.job.id, reason, moment, tried=tried)
         leases.release(session, claim.txn)
+
+
+def hand_back_all(core: Core, holder: str, reason: str) -> int:
+    """Let others have at once what a worker that is dead for certain had in hand; how many jobs."""
+    with core.database.write() as session:
+        handed = workers.buried(session, holder, reason)
+    bell_of(core.database.url).ring()
+    return handed
 
 
 def still_ours(core: Core, claims: Iterable[Claim]) -> dict[str, str]:

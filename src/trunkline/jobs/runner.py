@@ -11,6 +11,7 @@ from trunkline.engine.runner.task import DatumResult, SetReport, Work
 from trunkline.engine.transform import TableResult, TableTask
 from trunkline.errors import CorruptObject, PathClash, Precondition, TransformFailed
 from trunkline.jobs import finishing
+from trunkline.jobs.admission import Admission, admission
 from trunkline.jobs.assembly import Assembly, OutputClash, concatenated
 from trunkline.jobs.claims import Claim, parts_prefix
 from trunkline.jobs.context import Context, load
@@ -66,6 +67,8 @@ class RunnerOptions:
     secrets: Callable[[str], str | None] = lambda name: None
     work_folder: str = ""
     log_limit: int = 1 << 20
+    server: str = ""
+    """The address of the server that the worker works for: commands may ask it."""
 
 
 class JobRun:
@@ -247,11 +250,13 @@ class JobRun:
         sets = encoded_sets(context, decisions, self.engine.cores)
         if not sets:
             return []
-        work = self._work(context)
-        self._note(counts=tally.counts(context.base.job))
-        reports, tally.totals.spark_jobs = self.engine.run(
-            work, sets, self.claim, context.spec.parallelism
-        )
+        inputs = [one.repo for one in context.inputs]
+        with admission(self.core, self.claim.job, inputs, self.options.server) as admitted:
+            work = self._work(context, admitted)
+            self._note(counts=tally.counts(context.base.job))
+            reports, tally.totals.spark_jobs = self.engine.run(
+                work, sets, self.claim, context.spec.parallelism
+            )
         return reports
 
     def _compute_tables(
@@ -304,7 +309,7 @@ class JobRun:
                 spark_application=spark,
             )
 
-    def _work(self, context: Context) -> Work:
+    def _work(self, context: Context, admitted: Admission) -> Work:
         transform = context.spec.transform
         address = self.core.objects.address
         if address is None:
@@ -328,8 +333,8 @@ class JobRun:
             err_cmd=transform.err_cmd,
             err_stdin=transform.err_stdin,
             accept_return_code=transform.accept_return_code,
-            env=dict(transform.env),
-            secrets=self._secrets(context),
+            env={**admitted.env, **dict(transform.env)},
+            secrets={**admitted.secrets, **self._secrets(context)},
             python=transform.python,
             working_dir=transform.working_dir,
             sandbox=transform.sandbox,

@@ -29,15 +29,17 @@ from trunkline.jobs.ledger import Parts
 from trunkline.jobs.runner import JobRun, RunnerOptions
 from trunkline.jobs.spark import SparkEngine
 from trunkline.jobs.tally import Totals
+from trunkline.jobs.telling import Telling, telling
 from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.model.jobs import Counts, Job, JobState, RunEvent
 from trunkline.model.streams import Batch
-from trunkline.storage.catalog import events, flows, jobs, pipelines
+from trunkline.storage.catalog import Session, events, flows, jobs, pipelines, workers
 from trunkline.storage.crashpoints import crashpoint
 
 LOOK_SECONDS = 0.25
 PROGRESS_SECONDS = 1.0
+BEAT_SECONDS = 5.0
 ATTEMPTS = 4
 """How often a job is tried when the machine, not the pipeline, is at fault."""
 DEATHS = 10
@@ -49,6 +51,19 @@ Listener = Callable[[RunEvent], None]
 
 def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{os.urandom(2).hex()}"
+
+
+class GentleStop(threading.Event):
+    """Stops a worker, whose jobs may go on for `grace` seconds before others get them."""
+
+    def __init__(self, grace: float) -> None:
+        super().__init__()
+        self.grace = grace
+
+    def at_once(self) -> None:
+        """Stop, and wait for nothing."""
+        self.grace = 0.0
+        self.set()
 
 
 @dataclass
@@ -66,6 +81,9 @@ class _Running:
     totals: Totals = field(default_factory=Totals)
     looked: float = 0.0
     first: float = 0.0
+    told: tuple[int, Counts] | None = None
+    """The event that says how far it is, and the counts that are in it."""
+    telling: Telling | None = None
 
 
 class Worker:
@@ -90,6 +108,8 @@ class Worker:
         self.listener = listener
         self.ended: list[Job] = []
         self._lease = lease_seconds
+        self._stays = False
+        self._beaten = 0.0
         self._running: dict[str, _Running] = {}
         self._lock = threading.Lock()
         self._bell = bell_of(core.database.url)
@@ -104,6 +124,7 @@ class Worker:
     def run(self, *, watch: bool, stop: threading.Event) -> None:
         """Claim and run. Without `watch` it ends when nothing is left that could run here."""
         self._over.clear()
+        self._stays = watch
         keeper = threading.Thread(target=self._keep, name="keeper", daemon=True)
         keeper.start()
         try:
@@ -119,9 +140,10 @@ class Worker:
                     return
                 self._wait(seen, stop)
         finally:
-            self._finish_or_hand_back()
+            self._finish_or_hand_back(stop)
             self._over.set()
             keeper.join(5)
+            self._leave()
 
     def _claim(self) -> bool:
         with self._lock:
@@ -141,7 +163,7 @@ class Worker:
         with self._lock:
             self._running[claim.txn] = running
         self._tell(running, claim.job)
-        threading.Thread(target=self._work, args=(running,), daemon=True).start()
+        threading.Thread(target=self._told_work, args=(running,), daemon=True).start()
         return True
 
     def _running_of(self, claim: Claim) -> _Running:
@@ -187,6 +209,10 @@ class Worker:
 
     # -- one job ---------------------------------------------------------------------------
 
+    def _told_work(self, running: _Running) -> None:
+        with telling(running.claim.job, self.name) as running.telling:
+            self._work(running)
+
     def _work(self, running: _Running) -> None:
         claim = running.claim
         run = JobRun(self.core, claim, self.engine, self.options)
@@ -208,6 +234,7 @@ class Worker:
             try:
                 # A drain is over, and its report made, when nothing runs any more.
                 self._report_end(running)
+                self._quietly(lambda: self._forget_progress(running))
             finally:
                 with self._lock:
                     self._running.pop(claim.txn, None)
@@ -256,6 +283,8 @@ class Worker:
         ours = job.state.is_over and job.fence == claim.job.fence
         if ours:
             self.ended.append(job)
+        if running.telling is not None:
+            running.telling.ended(job)
         self._tell(None, job, batch)
         if ours and job.state is not JobState.SUCCESS:
             self._report_unrunnable(job)
@@ -273,7 +302,9 @@ class Worker:
     # -- keeping claims --------------------------------------------------------------------
 
     def _keep(self) -> None:
+        self._beat()
         while not self._over.wait(LOOK_SECONDS):
+            self._beat()
             with self._lock:
                 held = list(self._running.values())
             if not held:
@@ -282,6 +313,27 @@ class Worker:
                 self._look_after(held)
             except TrunklineError as error:
                 log.warning("cannot renew: %s", error)
+
+    def _beat(self) -> None:
+        """Say that there is somebody who runs what comes; one that only drains is soon gone."""
+        now = time.monotonic()
+        pause = min(BEAT_SECONDS, self._lease / 4)
+        if not self._stays or (self._beaten and now - self._beaten < pause):
+            return
+        self._beaten = now
+        try:
+            with self.core.database.write(durable=False) as session:
+                workers.beat(session, self.name, int(self._lease * 1_000_000))
+        except TrunklineError as error:
+            log.warning("cannot say that this worker is alive: %s", error)
+
+    def _leave(self) -> None:
+        if self._stays:
+            self._quietly(self._unregister)
+
+    def _unregister(self) -> None:
+        with self.core.database.write(durable=False) as session:
+            workers.leave(session, self.name)
 
     def _look_after(self, held: list[_Running]) -> None:
         now = time.monotonic()
@@ -322,10 +374,34 @@ class Worker:
                 counts=counts,
                 spark_application=self.engine.application() or None,
             )
+            if found is not None and not found.state.is_over:
+                self._emit(session, running, counts)
         with self._lock:
             # It may have ended while its results were counted: then that was the last word.
             if claim.txn in self._running:
                 self._tell(running, replace(job, counts=counts))
+
+    def _emit(self, session: Session, running: _Running, counts: Counts) -> None:
+        """Let others see it. One such event a job is enough: the new one replaces the old."""
+        position, known = running.told or (None, None)
+        if counts == known:
+            return
+        job = running.claim.job
+        facts = {
+            "id": job.id,
+            "done": counts.processed + counts.recovered,
+            "failed": counts.failed,
+            "skipped": counts.skipped,
+            "total": counts.total,
+        }
+        new = events.replace_progress(session, job.pipeline, facts, position)
+        running.told = new, counts
+
+    def _forget_progress(self, running: _Running) -> None:
+        if running.told is None:
+            return
+        with self.core.database.write(durable=False) as session:
+            events.remove(session, running.told[0])
 
     def _tell(self, running: _Running | None, job: Job, batch: Batch | None = None) -> None:
         counts = job.counts
@@ -351,8 +427,13 @@ class Worker:
             )
         )
 
-    def _finish_or_hand_back(self) -> None:
+    def _finish_or_hand_back(self, stop: threading.Event) -> None:
         """On the way out: jobs that still run are cancelled and given back for others."""
+        stopped = time.monotonic()
+        while isinstance(stop, GentleStop) and self._running:
+            if time.monotonic() - stopped > stop.grace:
+                break
+            self._bell.wait(self._bell.count(), LOOK_SECONDS)
         with self._lock:
             held = list(self._running.values())
         for one in held:

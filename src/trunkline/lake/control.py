@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trunkline.errors import AmbiguousId, NotFound, Precondition, Usage
@@ -114,23 +115,32 @@ def run(core: Core, name: RepoName, author: str, cause: str = "run by hand") -> 
 
 def find_job(session: Session, text: str, project: str) -> tuple[int, Job]:
     """The job named by its id, or by pipeline@id where several pipelines share that id."""
+    name, job_id = read_job(text, project)
+    repo = require(session, name).repo if name else None
+    found = only_job(text, jobs.listed(session, repo=repo, id_prefix=job_id, limit=50))
+    return repo_key(session, found.pipeline), found
+
+
+def read_job(text: str, project: str) -> tuple[RepoName | None, str]:
+    """The pipeline that the name of a job gives, if it does, and the first digits of its id."""
     name, at, job_id = text.rpartition("@")
     if not is_id_prefix(job_id) and not (at and not job_id):
         raise Usage(
             f"{text!r} is not the id of a job.",
             hint="A job is ID or PIPELINE@ID: 8 digits suffice.",
         )
-    repo = None
-    if at:
-        owner, slash, short = name.rpartition("/")
-        repo = require(session, RepoName(owner if slash else project, short)).repo
-    found = jobs.listed(session, repo=repo, id_prefix=job_id, limit=50)
+    owner, slash, short = name.rpartition("/")
+    return RepoName(owner if slash else project, short) if at else None, job_id
+
+
+def only_job(text: str, found: Sequence[Job]) -> Job:
+    """The one job of those that a name could mean."""
     if not found:
         raise NotFound(f'There is no job "{text}".', hint="trunkline job list shows all jobs.")
     if len(found) > 1:
         names = ", ".join(f"{job.pipeline}@{job.id[:12]}" for job in found[:5])
         raise AmbiguousId(f'"{text}" could be {names}.', hint="Name one of them: PIPELINE@ID.")
-    return repo_key(session, found[0].pipeline), found[0]
+    return found[0]
 
 
 def cancel(core: Core, text: str, project: str, reason: str) -> Job:

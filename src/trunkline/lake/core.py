@@ -49,6 +49,8 @@ class Core:
         self.objects = objects
         self.options = options
         self.manifests = ManifestStore(objects)
+        self.joined = False
+        """Whether its folder was only now joined to a lake that was there before."""
 
     def close(self) -> None:
         self.database.close()
@@ -144,7 +146,11 @@ def resolve_set(session: Session, text: str) -> str:
             return ids[0]
         if ids:
             raise _ambiguous(text, ids)
-    raise NotFound(
+    raise unknown_set(text)
+
+
+def unknown_set(text: str) -> NotFound:
+    return NotFound(
         f'No commit has the id "{text}".', hint="An id is 32 hex digits; 8 of them suffice."
     )
 

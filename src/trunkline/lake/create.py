@@ -74,7 +74,7 @@ def prepare(folder: Path, addresses: Addresses) -> None:
 def attach(folder: Path, addresses: Addresses, options: Options, objects: ObjectStore) -> Core:
     """Open a catalog and a store together, and write down in the folder where they are."""
     core = Core(catalog.open_database(addresses.catalog, folder), objects, options)
-    _settle(core, addresses.store)
+    core.joined = _settle(core, addresses.store)
     try:
         _write_durably(folder / LAKE_FILE, _describe(addresses))
     except OSError as error:
@@ -127,8 +127,11 @@ def store_options_for(addresses: Addresses, options: Mapping[str, str]) -> Mappi
     return options if addresses.store.startswith("s3://") else {}
 
 
-def _settle(core: Core, store: str) -> None:
-    """First visit: name the lake and its store, make the default project. Later: compare."""
+def _settle(core: Core, store: str) -> bool:
+    """First visit: name the lake and its store, make the default project. Later: compare.
+
+    Whether the lake was there before.
+    """
     with core.database.write() as session:
         known = session.one("SELECT value FROM meta WHERE name = 'store'")
         if known is None:
@@ -143,6 +146,7 @@ def _settle(core: Core, store: str) -> None:
                 f"This catalog belongs to a lake with the store {known['value']}, not {store}.",
                 hint=f"Use --store {known['value']}, or another database.",
             )
+    return known is not None
 
 
 def _refuse_paths(addresses: Addresses) -> None:

@@ -47,18 +47,22 @@ class Difference:
         )
 
 
-def differences(old: Tree, new: Tree, prefix: bytes = b"/") -> Iterator[Difference]:
-    """Paths below `prefix` whose content differs, in path order."""
-    for difference in line_differences(old, new, prefix):
+def differences(
+    old: Tree, new: Tree, prefix: bytes = b"/", start_at: bytes = b""
+) -> Iterator[Difference]:
+    """Paths below `prefix` whose content differs, in path order; none that sort before a start."""
+    for difference in line_differences(old, new, prefix, start_at):
         if not difference.same_content:
             yield difference
 
 
-def line_differences(old: Tree, new: Tree, prefix: bytes = b"/") -> Iterator[Difference]:
+def line_differences(
+    old: Tree, new: Tree, prefix: bytes = b"/", start_at: bytes = b""
+) -> Iterator[Difference]:
     """As `differences`, but a line that differs in any field counts."""
     shared = {held.id for held in old.ranges} & {held.id for held in new.ranges}
-    left = _Side(old, prefix, shared)
-    right = _Side(new, prefix, shared)
+    left = _Side(old, prefix, shared, start_at)
+    right = _Side(new, prefix, shared, start_at)
     while left.fill() | right.fill():
         bound = min(side.last() for side in (left, right) if side.text)
         stop = line_path(bound) + b"\t\xff"
@@ -71,10 +75,10 @@ class _Side:
     Most of the text is the same on the other side and never needs to be cut into lines.
     """
 
-    def __init__(self, tree: Tree, prefix: bytes, shared: set[str]) -> None:
-        self._prefix = prefix
+    def __init__(self, tree: Tree, prefix: bytes, shared: set[str], start_at: bytes) -> None:
+        self._low = max(prefix, start_at)
         self._high = prefix_end(prefix)
-        ranges: Sequence[Range] = tree.overlapping(prefix, self._high)
+        ranges: Sequence[Range] = tree.overlapping(self._low, self._high)
         self._texts = tree.texts([held for held in ranges if held.id not in shared])
         self.text = b""
 
@@ -86,7 +90,7 @@ class _Side:
                 return False
             text += b"\n"
             stop = len(text) if self._high is None else _place(text, self._high)
-            self.text = text[_place(text, self._prefix) : stop]
+            self.text = text[_place(text, self._low) : stop]
         return True
 
     def last(self) -> bytes:

@@ -41,15 +41,21 @@ def find(tree: Tree, path: str, where: str) -> Entry:
     raise _missing(tree, path, where)
 
 
-def children(tree: Tree, path: str, where: str, hashes: bool = True) -> Iterator[FileInfo]:
-    """What lies directly in a folder, in path order; a file alone lists itself."""
+def children(
+    tree: Tree, path: str, where: str, hashes: bool = True, after: str | None = None
+) -> Iterator[FileInfo]:
+    """What lies directly in a folder, in path order; a file alone lists itself.
+
+    With `after`, what follows that file or folder; what comes before costs nothing.
+    """
     name = path.encode()
     if line := tree.find(name):
-        yield _file(line)
+        if after is None:
+            yield _file(line)
         return
     prefix = name.rstrip(b"/") + b"/"
-    cursor = prefix
-    found = False
+    cursor = prefix if after is None else max(prefix, _following(tree, after.encode()))
+    found = after is not None
     while line := _first_at(tree, cursor, prefix):
         found = True
         rest = line[len(prefix) :]
@@ -67,33 +73,45 @@ def children(tree: Tree, path: str, where: str, hashes: bool = True) -> Iterator
         raise _missing(tree, path, where)
 
 
-def everything(tree: Tree, path: str, where: str) -> Iterator[FileInfo]:
-    """Every file at or below `path`, in path order."""
+def everything(tree: Tree, path: str, where: str, after: str | None = None) -> Iterator[FileInfo]:
+    """Every file at or below `path`, in path order; with `after`, those that follow that one."""
     name = path.encode()
     if line := tree.find(name):
-        yield _file(line)
+        if after is None:
+            yield _file(line)
         return
-    found = False
-    for line in tree.scan(name.rstrip(b"/") + b"/"):
+    found = after is not None
+    for line in tree.scan(name.rstrip(b"/") + b"/", _past(after)):
         found = True
         yield _file(line)
     if not found and path != "/":
         raise _missing(tree, path, where)
 
 
-def matching(tree: Tree, pattern: str) -> Iterator[FileInfo]:
-    """Files and folders whose whole path matches a glob, in path order."""
+def matching(tree: Tree, pattern: str, after: str | None = None) -> Iterator[FileInfo]:
+    """Files and folders whose whole path matches a glob, in path order.
+
+    With `after`, what follows that one: a folder comes before all that is in it.
+    """
     glob = Glob(pattern)
     if glob.is_literal:
         name = glob.prefix
-        if tree.files and (
-            tree.find(name.encode()) or name == "/" or tree.has_below(name.encode())
+        if (
+            after is None
+            and tree.files
+            and (tree.find(name.encode()) or name == "/" or tree.has_below(name.encode()))
         ):
             yield stat(tree, name, pattern)
         return
     prefix = glob.prefix.rstrip("/").encode() + b"/"
     seen: set[str] = set()
-    for line in tree.scan(prefix):
+    start = b""
+    if after is not None:
+        # Those above it have come up already; of a folder, all that is in it is still to come.
+        is_file = tree.find(after.encode()) is not None
+        list(_new_folders(after if is_file else f"{after.rstrip('/')}/x", seen))
+        start = _past(after) if is_file else after.rstrip("/").encode() + b"/"
+    for line in tree.scan(prefix, start):
         info = _file(line)
         for folder in _new_folders(info.path, seen):
             if glob.matches(folder):
@@ -166,6 +184,16 @@ def _first_at(tree: Tree, cursor: bytes, prefix: bytes) -> bytes | None:
         if index < len(lines):
             return lines[index] if lines[index].startswith(prefix) else None
     return None
+
+
+def _past(after: str | None) -> bytes:
+    """What sorts after the line of a file, and before all others that follow it."""
+    return b"" if after is None else after.encode() + b"\t\xff"
+
+
+def _following(tree: Tree, after: bytes) -> bytes:
+    """Where to go on after a file, or after a folder with all that is in it."""
+    return after + (b"0" if tree.find(after) is None and tree.has_below(after) else b"\t\xff")
 
 
 def _new_folders(path: str, seen: set[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from trunkline.lake.branches import moved_by_hand, refuse_open, refuse_read
 from trunkline.lake.core import Core, repo_key, resolve, resolve_commit
 from trunkline.lake.differences import Difference, differences
 from trunkline.lake.flowguards import absorb, refuse_flow, refuse_position
-from trunkline.model.commits import Branch, Commit, RepoCommit
+from trunkline.model.commits import Branch, Commit, RepoCommit, RepoName
 from trunkline.model.refs import Ref
 from trunkline.model.streams import Batch
 from trunkline.storage.catalog import Session, commits, events, flows, refs, repos
@@ -68,8 +68,8 @@ def log(core: Core, ref: Ref, limit: int | None, path: str | None) -> Iterator[C
         found = resolve(session, ref)
     heads = [found.commit.id] if found.commit else []
     count = 0
-    for commit in commits.walk(_fetcher(core, found.repo), heads):
-        if path is not None and not _changed(core, found.repo, commit, path):
+    for commit in commits.Walk(fetcher(core, found.repo), heads):
+        if path is not None and not changed(core, found.repo, commit, path):
             continue
         yield commit
         count += 1
@@ -81,13 +81,18 @@ def whole_history(core: Core, ref: Ref, limit: int | None) -> list[Commit]:
     """The commits of every branch and tag of a repo, newest first, for drawing a graph."""
     with core.database.read() as session:
         repo = repo_key(session, ref.repo)
-        heads = {b.head for b in refs.branches(session, repo) if b.head}
-        heads |= {t.commit for t in refs.tags(session, repo)}
-    walk = commits.walk(_fetcher(core, repo), sorted(heads))
+        heads = every_head(session, repo)
+    walk = commits.Walk(fetcher(core, repo), heads)
     return list(islice(walk, None if limit is None else max(limit, 0)))
 
 
-def _fetcher(core: Core, repo: int) -> Callable[[str, int], list[Commit]]:
+def every_head(session: Session, repo: int) -> list[str]:
+    """What branches and tags point at."""
+    heads = {b.head for b in refs.branches(session, repo) if b.head}
+    return sorted(heads | {t.commit for t in refs.tags(session, repo)})
+
+
+def fetcher(core: Core, repo: int) -> Callable[[str, int], list[Commit]]:
     def fetch(commit_id: str, limit: int) -> list[Commit]:
         with core.database.read() as session:
             return commits.chain(session, repo, commit_id, limit)
@@ -95,7 +100,7 @@ def _fetcher(core: Core, repo: int) -> Callable[[str, int], list[Commit]]:
     return fetch
 
 
-def _changed(core: Core, repo: int, commit: Commit, path: str) -> bool:
+def changed(core: Core, repo: int, commit: Commit, path: str) -> bool:
     """Whether the commit differs from each of its parents at or below `path`."""
     if commit.forgotten is not None or commit.finished is None:
         return False
@@ -195,6 +200,22 @@ def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
             if branch.head == commit.id:
                 moved_by_hand(session, repo, commit.repo, branch.name, commit.parent, author)
         return [b for b in refs.branches(session, repo) if b.name in {x.name for x in branches}]
+
+
+def derived_repos(core: Core, ref: Ref) -> set[RepoName]:
+    """The other repos with commits made from this one, at any distance."""
+    with core.database.read() as session:
+        _, commit = resolve_commit(session, ref)
+        waiting = [RepoCommit(commit.repo, commit.id)]
+        known = set(waiting)
+        while waiting:
+            one = waiting.pop()
+            key = repos.key_of(session, one.repo)
+            below = commits.derived(session, key, one.id) if key is not None else []
+            fresh = [edge for edge in below if edge not in known]
+            known.update(fresh)
+            waiting += fresh
+    return {edge.repo for edge in known} - {commit.repo}
 
 
 def merge_bases(links: dict[str, Link], ours: str, theirs: str) -> list[str]:

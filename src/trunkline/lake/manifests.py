@@ -109,17 +109,21 @@ class Tree:
                 return True
         return False
 
-    def chunks(self, prefix: bytes = b"/") -> Iterator[Lines]:
-        """The lines whose paths start with `prefix`, in order, in non-empty lists."""
+    def chunks(self, prefix: bytes = b"/", start_at: bytes = b"") -> Iterator[Lines]:
+        """The lines whose paths start with `prefix`, in order, in non-empty lists.
+
+        With `start_at`, only those that do not sort before it; no range before it is read.
+        """
         high = prefix_end(prefix)
-        for lines in _ahead(self._load, self.overlapping(prefix, high)):
-            start = bisect_left(lines, prefix)
+        low = max(prefix, start_at)
+        for lines in _ahead(self._load, self.overlapping(low, high)):
+            start = bisect_left(lines, low)
             stop = bisect_left(lines, high) if high is not None else len(lines)
             if start < stop:
                 yield lines if stop - start == len(lines) else lines[start:stop]
 
-    def scan(self, prefix: bytes = b"/") -> Iterator[bytes]:
-        for lines in self.chunks(prefix):
+    def scan(self, prefix: bytes = b"/", start_at: bytes = b"") -> Iterator[bytes]:
+        for lines in self.chunks(prefix, start_at):
             yield from lines
 
     def totals(self, prefix: bytes) -> tuple[int, int]:

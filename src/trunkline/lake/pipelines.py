@@ -307,11 +307,7 @@ def _check_names(session: Session, one: Declared, coming: Collection[RepoName]) 
         source = repos.key_of(session, leaf.repo)
         if source is None:
             known = [*repos.names(session, leaf.repo.project), *(n.repo for n in coming)]
-            raise NotFound(
-                f'{where}{spec.name} reads the repo "{leaf.repo}", which does not exist.'
-                f"{did_you_mean(leaf.repo.repo, known)}",
-                hint=f"Make it first: trunkline repo create {leaf.repo}",
-            )
+            raise missing_input(one, leaf.repo, known)
         if leaf.trigger is not None:
             others = {row.branch: row.trigger for row in timing.triggers(session, source)}
             check_trigger(leaf.trigger, leaf.branch, others)
@@ -327,6 +323,16 @@ def _check_names(session: Session, one: Declared, coming: Collection[RepoName]) 
                 f"{where}The ticks of {spec.name} go to the repo {cron}, which exists already.",
                 hint="Give the cron input another name.",
             )
+
+
+def missing_input(one: Declared, repo: RepoName, known: Sequence[str]) -> NotFound:
+    """What is said of a pipeline that reads what is not there; `known` are names that are."""
+    where = f"{one.where}: " if one.where else ""
+    return NotFound(
+        f'{where}{one.spec.name} reads the repo "{repo}", which does not exist.'
+        f"{did_you_mean(repo.repo, known)}",
+        hint=f"Make it first: trunkline repo create {repo}",
+    )
 
 
 def _is_output(session: Session, repo: int, branch: str) -> bool:

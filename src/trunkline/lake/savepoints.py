@@ -26,7 +26,7 @@ from trunkline.model.commits import Commit, Origin, RepoKind, RepoName
 from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
 from trunkline.model.streams import Batch
-from trunkline.model.time import to_rfc3339
+from trunkline.model.time import Moment, to_rfc3339
 from trunkline.storage.catalog import commits, refs
 from trunkline.storage.objects.loose import loose
 
@@ -44,7 +44,7 @@ class Savepoint:
     commit: str
     epoch: int
     batch: int
-    made: int
+    made: Moment
     bytes: int
     state: Mapping[str, Any]
 

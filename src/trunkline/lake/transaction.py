@@ -109,10 +109,7 @@ class Transaction:
         """Start a commit on a branch (or go on with an open commit, named by its id)."""
         self.refuse_ended()
         if any(other.target.repo == target.repo for other in self.drafts):
-            raise Usage(
-                f"This transaction already has a commit on {target.repo}.",
-                hint="A repo has one commit in each transaction; put everything into that one.",
-            )
+            raise second_commit(target.repo)
         draft = Draft(
             target,
             message or self.message,
@@ -140,10 +137,7 @@ class Transaction:
     def refuse_ended(self) -> None:
         """What comes after the end would be lost without a word."""
         if self.ended:
-            raise CommitFinished(
-                f"Commit {self.id[:12]} has ended and takes no more changes.",
-                hint="Start another one.",
-            )
+            raise has_ended(self.id)
 
     # -- how it ends ---------------------------------------------------------------------
 
@@ -348,6 +342,19 @@ class Transaction:
                 return found
         except Unavailable:
             return None
+
+
+def second_commit(repo: RepoName) -> Usage:
+    return Usage(
+        f"This transaction already has a commit on {repo}.",
+        hint="A repo has one commit in each transaction; put everything into that one.",
+    )
+
+
+def has_ended(txn: str) -> CommitFinished:
+    return CommitFinished(
+        f"Commit {txn[:12]} has ended and takes no more changes.", hint="Start another one."
+    )
 
 
 def caused_by(commit: Commit) -> str:

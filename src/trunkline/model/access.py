@@ -6,16 +6,51 @@ was given, nobody has.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-from trunkline.errors import Usage
+from trunkline.errors import InvalidName, Usage
 from trunkline.model.commits import RepoName
-from trunkline.model.suggest import did_you_mean
+from trunkline.model.paths import validate_name
+from trunkline.model.suggest import did_you_mean, shown
 from trunkline.model.time import Moment, to_rfc3339
 
 LAKE = ""
 """The scope that is the whole lake; others are `project` and `project/repo`."""
+LAKE_WORD = "lake"
+
+_user_name = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,126}").fullmatch
+
+
+def validate_user(text: str) -> str:
+    """The name itself, if somebody may be called so. An e-mail address will do."""
+    if _user_name(text):
+        return text
+    raise InvalidName(
+        f"{shown(text)} cannot be the name of a user.",
+        hint="Letters A-Z a-z, digits and . _ @ + -, at most 127, the first a letter or digit.",
+    )
+
+
+def parse_scope(text: str) -> str:
+    """A scope from what people write: lake, project or project/repo.
+
+    A project that is called lake is written `lake/`.
+    """
+    if text in (LAKE, LAKE_WORD):
+        return LAKE
+    project, slash, repo = text.partition("/")
+    validate_name("project", project)
+    return f"{project}/{validate_name('repo', repo)}" if slash and repo else project
+
+
+def scope_text(scope: str) -> str:
+    """A scope as people write it."""
+    if scope == LAKE_WORD:
+        return LAKE_WORD + "/"
+    return scope or LAKE_WORD
 
 
 class Permission(IntEnum):
@@ -88,6 +123,7 @@ class Principal:
     grants: Grants = ()
     limits: Grants | None = None
     token: str = ""
+    expires: Moment | None = None
 
     def may(self, permission: Permission, scope: str) -> bool:
         if permission_on(self.grants, scope) < permission:
@@ -100,6 +136,33 @@ class Principal:
     def may_see(self, project: str) -> bool:
         seen = sees_project(self.grants, project)
         return seen and (self.limits is None or sees_project(self.limits, project))
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "roles": roles_of(self.grants),
+            "limits": roles_of(self.limits) if self.limits is not None else None,
+            "token": self.token,
+            "expires": to_rfc3339(self.expires) if self.expires is not None else None,
+        }
+
+
+def owner_of_lake(name: str) -> Principal:
+    """Who has the lake in a folder of their own: everything is theirs."""
+    return Principal(name, "local", (Grant(name, LAKE, Role.ADMIN),))
+
+
+def roles_of(grants: Grants) -> dict[str, str]:
+    """Roles by scope, as people write them."""
+    return {scope_text(one.scope): str(one.role) for one in grants}
+
+
+def grants_from(subject: str, roles: Mapping[str, str]) -> Grants:
+    """What `roles_of` shows, read."""
+    return tuple(
+        sorted(Grant(subject, parse_scope(scope), Role.of(role)) for scope, role in roles.items())
+    )
 
 
 def scope_of(repo: RepoName) -> str:
@@ -123,16 +186,16 @@ class User:
             "email": self.email,
             "disabled": self.disabled,
             "has_password": self.has_password,
-            "roles": {one.scope or "lake": str(one.role) for one in self.grants},
+            "roles": roles_of(self.grants),
             "created": to_rfc3339(self.created),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class TokenInfo:
-    """A token without its secret. `kind` is user, job or session.
+    """A token without its secret. `limits` narrow its owner's rights.
 
-    `limits` narrow its owner's rights.
+    `kind`: user (made by people), job, session (a login), setup (makes the first user).
     """
 
     id: str
@@ -149,13 +212,12 @@ class TokenInfo:
         def moment(at: int | None) -> str | None:
             return to_rfc3339(at) if at is not None else None
 
-        scopes = {one.scope or "lake": str(one.role) for one in self.limits or ()}
         return {
             "id": self.id,
             "owner": self.owner,
             "kind": self.kind,
             "note": self.note,
-            "limits": scopes if self.limits is not None else None,
+            "limits": roles_of(self.limits) if self.limits is not None else None,
             "created": moment(self.created),
             "expires": moment(self.expires),
             "last_used": moment(self.last_used),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trunkline.model.commits import RepoName
+from trunkline.model.lineage import HIDDEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,8 @@ class ColumnNode:
 
     `commit` is empty where nothing has run yet, and the text of a pipeline tells. `table` is the
     folder in the repo, "" for the whole. `note` says why nothing is below, if that needs saying;
-    what was `seen` is told in full elsewhere in the same answer.
+    what was `seen` is told in full elsewhere in the same answer. Of what is `hidden` from who asks
+    nothing is told.
     """
 
     repo: RepoName
@@ -24,9 +26,12 @@ class ColumnNode:
     pipeline: str = ""
     note: str = ""
     seen: bool = False
+    hidden: bool = False
 
     @property
     def text(self) -> str:
+        if self.hidden:
+            return HIDDEN
         place = f"{self.repo}@{self.commit[:12]}" if self.commit else str(self.repo)
         return f"{place}{':/' + self.table if self.table else ''}.{self.column}"
 
@@ -46,6 +51,7 @@ class ColumnNode:
             "pipeline": self.pipeline or None,
             "note": self.note,
             "seen": self.seen,
+            "hidden": self.hidden,
             "below": [one.to_dict() for one in self.below],
         }
 

@@ -8,13 +8,16 @@ from typing import NamedTuple
 
 from trunkline.model.commits import RepoName
 
+HIDDEN = "something you may not see"
+
 
 @dataclass(frozen=True, slots=True)
 class LineageNode:
     """A commit, file or folder, what it was made by, and further ones below it.
 
-    `kind` is "commit", "file", "folder", "code" (of a pipeline) or "more": what is left out,
-    `more` of them. What was `seen` is told in full elsewhere in the same tree.
+    `kind` is "commit", "file", "folder", "code" (of a pipeline), "more": what is left out,
+    `more` of them; or "hidden" from who asks. What was `seen` is told in full elsewhere in the
+    same tree.
     """
 
     text: str
@@ -33,6 +36,11 @@ class LineageNode:
     datum: str | None = None
     seen: bool = False
     more: int = 0
+
+    @classmethod
+    def hidden(cls) -> LineageNode:
+        """What is there, and nothing more can be told of."""
+        return cls(HIDDEN, "hidden")
 
     def facts(self) -> dict[str, object]:
         """Everything but what is below."""

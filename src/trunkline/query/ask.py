@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from trunkline.errors import Conflict, NotFound, Precondition, TrunklineError, Usage
+from trunkline.errors import Conflict, NotAllowed, NotFound, Precondition, TrunklineError, Usage
 from trunkline.lake.core import Core
 from trunkline.query.ducks import Version, schema, views_of
 from trunkline.query.kept import Kept
@@ -15,6 +15,7 @@ from trunkline.query.listing import Listing, described
 from trunkline.query.lookup import Lookup, Source
 from trunkline.query.names import Query, parse
 from trunkline.query.result import Answer, Result
+from trunkline.query.rights import Allowed
 from trunkline.tables.describe import Table
 
 if TYPE_CHECKING:
@@ -42,16 +43,27 @@ def query(
     params: Mapping[str, Any] | None = None,
     session: Callable[[], Session] | None = None,
     write: Callable[[Result, str, str], Any] | None = None,
+    allowed: Allowed | None = None,
+    places: bool = True,
 ) -> Result:
-    """The rows of a query. Errors in its text come now; those in the data when it is read."""
+    """The rows of a query. Errors in its text come now; those in the data when it is read.
+
+    Of repos that are not `allowed` nothing is found, and nothing is said. Without `places` no plan
+    is shown that tells where files are.
+    """
     try:
         chosen = Engine(engine)
     except ValueError:
         raise Usage(f'There is no engine "{engine}".', hint="Use duckdb or spark.") from None
-    lookup = Lookup(core, kept, project, at)
+    lookup = Lookup(core, kept, project, at, allowed)
     if _SHOW_TABLES.fullmatch(text):
         return Result(Listing(("name", "ref"), list(lookup.every_table())), text, write=write)
     asked = parse(text, chosen.value)
+    if not places and _tells_places(asked):
+        raise NotAllowed(
+            "This plan tells where files are, which only an admin of the lake may know.",
+            hint="EXPLAIN on DuckDB, without ANALYZE, shows the plan alone.",
+        )
     sources = _sources(asked, lookup)
     tables, versions = _tables(asked, lookup, sources)
     if (columns := described(asked, tables)) is not None:
@@ -71,6 +83,12 @@ def query(
         edited = asked.with_views([("", source.view) for source in sources])
         answer = SparkAnswer(kept.desk(session), tables, versions, edited, params)
     return Result(answer, text, sources, write)
+
+
+def _tells_places(asked: Query) -> bool:
+    return bool(asked.explain) and (
+        asked.dialect == Engine.SPARK or "ANALYZE" in asked.typed.upper()
+    )
 
 
 def version(source: Source) -> Version:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from trunkline.errors import Failed, InvalidQuery, NotAllowed, TrunklineError, Unavailable, Usage
 from trunkline.lake.core import Core
@@ -18,10 +19,11 @@ from trunkline.tables.reading.duck_errors import broken_file, said
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from duckdb import DuckDBPyRelation
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 # Where the query as such is at fault, and not what it met in the data.
 _OWN_FAULT = {"Parser", "Syntax", "Binder", "Catalog", "Parameter Not Resolved"}
+_SAID = '"exception_message"'
 _DRY = "EXPLAIN "
 _SCHEMA = re.compile(r'"?tl_[0-9a-f]{16}"?\.')
 _NAMES = {
@@ -35,6 +37,14 @@ _NAMES = {
 }
 
 
+class _Bound:
+    """A query on a cursor of its own."""
+
+    def __init__(self, cursor: DuckDBPyConnection, relation: DuckDBPyRelation) -> None:
+        self.cursor = cursor
+        self.relation = relation
+
+
 class DuckAnswer(Answer):
     """Every reader has a cursor of its own: one that is left half read is in nobody's way."""
 
@@ -45,17 +55,20 @@ class DuckAnswer(Answer):
         self._duck = duck
         self._edited = edited
         self._params = dict(params) if params else None
-        self._bound: list[DuckDBPyRelation] = []
+        self._bound: list[_Bound] = []
+        self._read: WeakSet[_Bound] = WeakSet()
         with self._explained():
-            relation = self._relation()
+            bound = self._relation()
+            relation = bound.relation
             self.names = tuple(map(str, relation.columns))
             self.types = tuple(type_text(str(one)) for one in relation.types)
         # For the first who reads: to bind it again may take longer than to run it.
-        self._bound.append(relation)
+        self._bound.append(bound)
 
     def chunks(self, limit: int | None = None) -> Iterator[list[Row]]:
         with self._explained():
-            relation = self._relation()
+            bound = self._relation()
+            relation = bound.relation
             if limit is not None:
                 relation = relation.limit(limit)
             rows: list[Row] = []
@@ -71,29 +84,39 @@ class DuckAnswer(Answer):
         import pyarrow as pa
 
         with self._explained():
-            reader = self._relation().to_arrow_reader()
+            bound = self._relation()
+            reader = bound.relation.to_arrow_reader()
             schema = reader.schema
         names = unique(tuple(schema.names))
         renamed = pa.schema(
             [field.with_name(name) for field, name in zip(schema, names, strict=True)]
         )
 
-        def read() -> Iterator[pa.RecordBatch]:
+        def read(held: _Bound) -> Iterator[pa.RecordBatch]:
             with self._explained():
                 for batch in reader:
                     yield batch.rename_columns(names)
 
-        return pa.RecordBatchReader.from_batches(renamed, read())
+        return pa.RecordBatchReader.from_batches(renamed, read(bound))
 
-    def _relation(self) -> DuckDBPyRelation:
+    def cancel(self) -> None:
+        for bound in list(self._read):
+            bound.cursor.interrupt()
+
+    def _relation(self) -> _Bound:
+        """The query on a cursor, for one who reads it; while they hold it, it can be stopped."""
         try:
-            return self._bound.pop()
+            bound: _Bound | None = self._bound.pop()
         except IndexError:
-            pass
-        found = self._duck.cursor().sql(self._edited.text, params=self._params)
-        if found is None:
-            raise NotAllowed("SQL may only read, and this gives no rows.")
-        return found
+            bound = None
+        if bound is None:
+            cursor = self._duck.cursor()
+            relation = cursor.sql(self._edited.text, params=self._params)
+            if relation is None:
+                raise NotAllowed("SQL may only read, and this gives no rows.")
+            bound = _Bound(cursor, relation)
+        self._read.add(bound)
+        return bound
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -101,7 +124,10 @@ class DuckAnswer(Answer):
 
         try:
             yield
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError) as error:
+            # Through a stream of Arrow its errors come as those of a file.
+            if isinstance(error, OSError) and _SAID not in str(error):
+                raise
             for source in self._duck.sources.values():
                 if source.error is not None:
                     raise source.error from None
@@ -116,7 +142,7 @@ class DuckAnswer(Answer):
 
     def _placed(self, error: Exception) -> tuple[Exception, int]:
         """The same error with its place, which only `execute` tells, and what stands before it."""
-        if '"exception_message"' in str(error):
+        if _SAID in str(error):
             return error, 0
         import duckdb
 

@@ -15,7 +15,7 @@ from blake3 import blake3
 from trunkline.errors import TrunklineError
 from trunkline.lake.core import Core
 from trunkline.tables.describe import Table
-from trunkline.tables.reading.duck import WIDE, Duck, View, connect_views
+from trunkline.tables.reading.duck import MEMORY, WIDE, Duck, View, connect_views
 
 MOST = 4
 MOST_VIEWS = 32
@@ -35,10 +35,16 @@ class _Open:
 
 
 class Ducks:
-    """The last few that were used, each until others push it out and no result reads from it."""
+    """The last few that were used, each until others push it out and no result reads from it.
 
-    def __init__(self, core: Core) -> None:
+    Where they are kept `apart`, one has the tables of a single query and no others: who asks
+    next may not be allowed to see them.
+    """
+
+    def __init__(self, core: Core, memory: str = MEMORY, apart: bool = False) -> None:
         self._core = core
+        self._memory = memory
+        self._apart = apart
         self._open: list[_Open] = []
         self._lock = Lock()
 
@@ -51,14 +57,15 @@ class Ducks:
             self._open = [one for one in self._open if one.erased == erased]
             alike = [one for one in reversed(self._open) if one.wide == wide]
             for held in alike:
-                if wanted <= held.views:
+                if wanted == held.views or (wanted <= held.views and not self._apart):
                     self._open.remove(held)
                     self._open.append(held)
                     return held.duck.only(wanted)
-        base = alike[0] if alike else None
+        base = alike[0] if alike and not self._apart else None
         made = self._made(_together(base.tables, views) if base else views, views, wide, erased)
         with self._lock:
-            self._open = [one for one in self._open if not one.views <= made.views]
+            if not self._apart:
+                self._open = [one for one in self._open if not one.views <= made.views]
             self._open = [*self._open, made][-MOST:]
             if base in self._open and len(made.views) > len(wanted):
                 self._open.remove(base)
@@ -70,13 +77,13 @@ class Ducks:
         import duckdb
 
         try:
-            duck = connect_views(self._core, tables)
+            duck = connect_views(self._core, tables, memory=self._memory)
         except (duckdb.Error, TrunklineError, OSError):
             if tables == wanted:
                 raise
             # What is wrong may be with a table that this query does not ask for.
             tables = wanted
-            duck = connect_views(self._core, tables)
+            duck = connect_views(self._core, tables, memory=self._memory)
         views = frozenset((view.schema, view.name) for view in tables)
         return _Open(duck, views, tables, wide, erased)
 

@@ -14,6 +14,7 @@ from trunkline.lake.core import Core
 from trunkline.query.ducks import Ducks
 from trunkline.storage.catalog import erasures
 from trunkline.tables.describe import Table
+from trunkline.tables.reading.duck import MEMORY
 
 if TYPE_CHECKING:
     from trunkline.engine.session import Session
@@ -58,8 +59,8 @@ class Recent(Generic[K, V]):
 class Kept:
     """Tables by what is in them, open DuckDBs, and the session of queries on Spark."""
 
-    def __init__(self, core: Core) -> None:
-        self.ducks = Ducks(core)
+    def __init__(self, core: Core, memory: str = MEMORY, apart: bool = False) -> None:
+        self.ducks = Ducks(core, memory, apart)
         self.tables: Recent[tuple[str, str, str], Table] = Recent(
             _MOST_TABLES, _MOST_FILES, lambda table: len(table.entries) + 1
         )

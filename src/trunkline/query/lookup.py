@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trunkline.errors import Conflict, NotFound, Precondition, Usage
-from trunkline.lake.core import Core, repo_key, resolve
+from trunkline.lake.core import Core, resolve
 from trunkline.lake.manifests import Tree
 from trunkline.model.commits import DEFAULT_BRANCH, Commit, RepoKind, RepoName
 from trunkline.model.paths import normalize_path
@@ -15,6 +15,7 @@ from trunkline.model.suggest import did_you_mean
 from trunkline.query.kept import Kept
 from trunkline.query.moments import Moment
 from trunkline.query.names import Named
+from trunkline.query.rights import Allowed, everything, missing_repo
 from trunkline.storage.catalog import repos
 from trunkline.tables.describe import Table, describe, tables_in
 
@@ -51,11 +52,19 @@ class Source:
 class Lookup:
     """Finds tables by the names that people use in SQL; un-pinned ones at `main` or at a moment."""
 
-    def __init__(self, core: Core, kept: Kept, project: str, at: str | None = None) -> None:
+    def __init__(
+        self,
+        core: Core,
+        kept: Kept,
+        project: str,
+        at: str | None = None,
+        allowed: Allowed | None = None,
+    ) -> None:
         self._core = core
         self._kept = kept
         self._project = project
-        self._moment = Moment.of(core, at, project) if at else None
+        self._allowed = allowed or everything
+        self._moment = Moment.of(core, at, project, self._allowed) if at else None
         self._trees: dict[str, Tree] = {}
         self._names: dict[str, list[str]] = {}
 
@@ -92,7 +101,7 @@ class Lookup:
         with self._core.database.read() as session:
             found = repos.all_repos(session, self._project)
         for repo in found:
-            if repo.kind is RepoKind.SYSTEM:
+            if repo.kind is RepoKind.SYSTEM or not self._allowed(repo.name):
                 continue
             try:
                 commit, _ = self._commit(Ref(repo.name), pinned=False)
@@ -143,7 +152,8 @@ class Lookup:
         """The repo of that name; upper and lower case are the same if no other fits better."""
         if project not in self._names:
             with self._core.database.read() as session:
-                self._names[project] = repos.names(session, project)
+                known = repos.names(session, project)
+            self._names[project] = [one for one in known if self._allowed(RepoName(project, one))]
         names = self._names[project]
         if name in names:
             return RepoName(project, name)
@@ -158,9 +168,7 @@ class Lookup:
     def _existing(self, name: RepoName) -> RepoName:
         if found := self._repo(name.project, name.repo):
             return found
-        with self._core.database.read() as session:
-            repo_key(session, name)
-        return name
+        raise missing_repo(self._core, name, self._allowed)
 
     def _folder(self, repo: RepoName, path: str, revision: str | None) -> str | None:
         try:

@@ -9,6 +9,7 @@ from trunkline.lake.core import Core, repo_key, resolve, resolve_commit, resolve
 from trunkline.model.commits import DEFAULT_BRANCH, Commit, RepoName
 from trunkline.model.refs import Need, Ref, parse_ref
 from trunkline.model.time import to_rfc3339
+from trunkline.query.rights import Allowed, everything, missing_repo
 from trunkline.storage.catalog import Session, commits, refs
 
 
@@ -21,15 +22,21 @@ class Moment:
     at: int
 
     @classmethod
-    def of(cls, core: Core, text: str, project: str) -> Moment:
+    def of(cls, core: Core, text: str, project: str, allowed: Allowed = everything) -> Moment:
         """From the set's id, some digits of it, or a ref to one of its commits."""
+        ref = parse_ref(text, project=project, path=Need.FORBIDDEN) if "@" in text else None
+        if ref is not None and not allowed(ref.repo):
+            raise missing_repo(core, ref.repo, allowed)
         with core.database.read() as session:
-            if "@" in text:
-                ref = parse_ref(text, project=project, path=Need.FORBIDDEN)
+            if ref is not None:
                 set_id = resolve_commit(session, ref)[1].id
             else:
                 set_id = resolve_set(session, text)
             members = commits.in_set(session, set_id)
+        if not any(allowed(one.repo) for one in members):
+            raise NotFound(
+                f'No commit has the id "{text}".', hint="An id is 32 hex digits; 8 of them suffice."
+            )
         finished = [one.finished for one in members if one.finished is not None]
         return cls(core, set_id, min(finished or [one.started for one in members]))
 

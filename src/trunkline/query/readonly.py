@@ -31,7 +31,7 @@ _SOURCES = {
 _DENIED = {
     # of DuckDB
     "getenv", "current_setting", "getvariable", "query", "query_table", "glob", "sniff_csv",
-    "json_execute_serialized_sql", "json_serialize_sql", "json_deserialize_sql", "which_secret",
+    "json_execute_serialized_sql", "which_secret", "sleep_ms", "pg_sleep",
     "arrow_scan", "pandas_scan", "seq_scan", "write_log", "nextval", "currval", "set_config",
     "checkpoint", "force_checkpoint", "add_parquet_key", "create_external_resource", "parquet_scan",
     "sqlite_scan", "postgres_scan", "mysql_scan", "iceberg_scan", "delta_scan", "st_read",
@@ -41,7 +41,7 @@ _DENIED = {
 }  # fmt: skip
 _DENIED_STARTS = (
     "read_", "duckdb_", "pragma_", "parquet_", "python_", "pg_read", "enable_", "disable_",
-    "register_", "deregister_", "destroy_", "truncate_",
+    "register_", "deregister_", "destroy_", "truncate_", "json_serialize_", "json_deserialize_",
 )  # fmt: skip
 _HINT = "It reads tables of the lake and changes nothing; --into writes what a query gives."
 

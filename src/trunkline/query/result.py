@@ -32,6 +32,9 @@ class Answer(ABC):
     def batches(self) -> pa.RecordBatchReader:
         """The rows as a stream of Arrow batches."""
 
+    def cancel(self) -> None:  # noqa: B027 - what is known already cannot be stopped
+        """Stop whoever reads it, from another thread. Nobody who reads it later is stopped."""
+
     def frame(self) -> Any:
         raise Precondition(
             "This query ran on DuckDB.", hint='Ask Spark: lake.sql(…, engine="spark").'
@@ -91,6 +94,10 @@ class Result(Frames):
     def spark(self) -> Any:
         """The Spark DataFrame; only of a query that Spark was asked."""
         return self._answer.frame()
+
+    def cancel(self) -> None:
+        """Stop whoever reads the rows just now, in another thread."""
+        self._answer.cancel()
 
     def into(self, target: str, *, mode: str = "overwrite") -> Any:
         """Write the rows as a table, in one commit that says where they are from."""

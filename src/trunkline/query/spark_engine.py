@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from trunkline.engine import sql
 from trunkline.engine.sqlerrors import short
@@ -35,6 +36,7 @@ class SparkAnswer(Answer):
     ) -> None:
         self._edited = edited
         self._desk = desk
+        self._group = f"sql-{uuid4().hex}"
         views = {
             name: sql.View(versions[name], table.scans, table.schema)
             for name, table in tables.items()
@@ -47,12 +49,15 @@ class SparkAnswer(Answer):
 
     def chunks(self, limit: int | None = None) -> Iterator[list[Row]]:
         for batch in self._table(limit).to_batches(max_chunksize=CHUNK):
-            columns = [_values(column) for column in batch.columns]
+            columns = [values(column) for column in batch.columns]
             if batch.num_rows:
                 yield list(zip(*columns, strict=True))
 
     def batches(self) -> pa.RecordBatchReader:
         return self._table(None).to_reader()
+
+    def cancel(self) -> None:
+        sql.cancel(self._frame, self._group)
 
     def frame(self) -> Any:
         self._desk.hand_out()
@@ -60,7 +65,7 @@ class SparkAnswer(Answer):
 
     def _table(self, limit: int | None) -> pa.Table:
         with self._explained():
-            found = sql.to_arrow(self._frame, limit)
+            found = sql.to_arrow(self._frame, limit, self._group)
         return found.rename_columns(unique(self.names))
 
     @contextmanager
@@ -105,7 +110,7 @@ def _position(message: str, text: str) -> tuple[int, int] | None:
     return start, start + max(0, len(word[0]) - 1 if word else 0)
 
 
-def _values(column: pa.Array) -> list[Any]:
+def values(column: pa.Array) -> list[Any]:
     """Values of Python; a map as a dict, as DuckDB gives it."""
     import pyarrow.types as kinds
 

@@ -15,6 +15,7 @@ from trunkline.settings import Settings
 
 if TYPE_CHECKING:
     from trunkline.engine.session import Session
+    from trunkline.jobs.spark import SparkEngine
 
 Location = str | os.PathLike[str]
 
@@ -22,11 +23,17 @@ Location = str | os.PathLike[str]
 class LakeBase:
     """An open lake with its settings."""
 
+    server: str
+    """The address of the server that it is reached through; "" if it is not."""
+    _engine: SparkEngine | None = None
+    """The Spark of the worker that this lake is while it runs."""
+
     def __init__(self, core: Core, folder: Path, found: Settings) -> None:
         self._core = core
         self._settings = found
         self._folder = folder
         self.location = str(folder.parent)
+        self.server = ""
         self.project = found.text("project")
         self.author = found.text("author")
 
@@ -58,7 +65,9 @@ class LakeBase:
         return parse_repo(text, project=self.project)
 
     def _spark_session(self) -> Session:
-        """The Spark of this process: the one that runs already, else a new one."""
+        """The Spark of this process: that of our worker, one that runs already, or a new one."""
+        if self._engine is not None:
+            return self._engine.session()
         from trunkline.engine.options import SparkOptions
         from trunkline.engine.session import start
 

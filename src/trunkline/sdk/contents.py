@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from trunkline.errors import Usage
 from trunkline.lake import files
-from trunkline.lake.core import resolve
+from trunkline.lake.core import Core, resolve
 from trunkline.lake.differences import differences
 from trunkline.model.commits import Commit
 from trunkline.model.files import Change, FileInfo
@@ -49,9 +49,11 @@ class Contents(LakeBase):
 
     def transaction(self, message: str = "", *, author: str | None = None) -> LakeTransaction:
         """Commits in several repos that share one id and take effect together."""
+        from trunkline.lake.transaction import Transaction
         from trunkline.sdk.writer import LakeTransaction
 
-        return LakeTransaction(self._core, author or self.author, message, self.project)
+        transaction = Transaction(self._core, author or self.author, message)
+        return LakeTransaction(transaction, self.project)
 
     def put(
         self,
@@ -91,13 +93,7 @@ class Contents(LakeBase):
         target = self._ref(ref, path=Need.REQUIRED)
         path = target.path or "/"
         if not recursive:
-            with self._core.database.read() as session:
-                found = resolve(session, Ref(target.repo, target.ref))
-                if found.commit and found.commit.finished is None:
-                    found = resolve(session, Ref(target.repo, found.commit.branch))
-            tree = self._core.tree(found.commit)
-            if tree.find(path.encode()) is None and (path == "/" or tree.has_below(path.encode())):
-                raise Usage(f'"{path}" is a folder.', hint="Add -r to remove all of it.")
+            refuse_folder(self._core, target, path)
         with self._following(target, message, if_head, None) as writer:
             writer.delete(path)
         return writer.result
@@ -235,3 +231,14 @@ class Contents(LakeBase):
             max_bytes=found.number("url.max_bytes"),
             timeout=found.seconds("url.timeout"),
         )
+
+
+def refuse_folder(core: Core, target: Ref, path: str) -> None:
+    """Only a file is to be removed."""
+    with core.database.read() as session:
+        found = resolve(session, Ref(target.repo, target.ref))
+        if found.commit and found.commit.finished is None:
+            found = resolve(session, Ref(target.repo, found.commit.branch))
+    tree = core.tree(found.commit)
+    if tree.find(path.encode()) is None and (path == "/" or tree.has_below(path.encode())):
+        raise Usage(f'"{path}" is a folder.', hint="Add -r to remove all of it.")

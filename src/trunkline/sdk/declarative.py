@@ -19,17 +19,17 @@ from trunkline.model.commits import DEFAULT_BRANCH, RepoName
 from trunkline.model.inputs import Cron, Cross, Input, Pfs
 from trunkline.model.paths import validate_name
 from trunkline.model.pipelines import Mode, PipelineSpec, Transform
-from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import Schema
 from trunkline.pipelines.declarative import Output, Project, Read, input_name, read_project
+from trunkline.sdk.base import LakeBase
 from trunkline.settings import Settings
-from trunkline.storage.catalog import repos
 
 if TYPE_CHECKING:
     from trunkline.lake.pipelines import Applied
     from trunkline.pipelines.declarative_plan import Planned
     from trunkline.pipelines.declarative_sql import Flow
+    from trunkline.sdk.lake import Lake
 
 START = "start"
 """The input of a pipeline that reads no table: one tick when it is made, others by hand."""
@@ -37,9 +37,9 @@ START = "start"
 
 @dataclass(frozen=True, slots=True)
 class Lakeside:
-    """What reading a project needs of the lake."""
+    """What reading a project needs of the lake, be it here or behind a server."""
 
-    core: Core
+    lake: LakeBase
     settings: Settings
     project: str
 
@@ -91,7 +91,7 @@ def started(
     alone = {
         one.spec.name
         for one in declared
-        if isinstance(one.spec.input, Cron) and one.spec.input == _start(one.spec.name)
+        if isinstance(one.spec.input, Cron) and one.spec.input == start_of(one.spec.name)
     }
     done = []
     for one in applied:
@@ -109,26 +109,31 @@ class _Columns:
         self._lake = lake
 
     def __call__(self, name: str, where: str) -> Schema:
-        from trunkline.tables.describe import describe
-
-        lake, repo = self._lake, repo_of(name, self._lake.project)
-        with lake.core.database.read() as session:
-            if repos.key_of(session, repo) is None:
-                known = repos.names(session, repo.project)
-                raise NotFound(
-                    f"{where}: there is neither a table {name} in the project nor such a repo."
-                    f"{did_you_mean(repo.repo, known)}",
-                    hint=f"Make it first: trunkline repo create {repo}",
-                )
+        lake: Lake = self._lake.lake  # type: ignore[assignment]
+        repo = repo_of(name, self._lake.project)
         try:
-            tree = lake.core.tree_of(Ref(repo, DEFAULT_BRANCH))
-            return describe(lake.core, tree, "/", f"{repo}@{DEFAULT_BRANCH}").schema
+            lake.repo(f"{repo.project}/{repo.repo}")
+        except NotFound:
+            raise NotFound(
+                f"{where}: there is neither a table {name} in the project nor such a repo."
+                f"{did_you_mean(repo.repo, _known(lake, repo.project))}",
+                hint=f"Make it first: trunkline repo create {repo}",
+            ) from None
+        try:
+            return lake.describe_table(f"{repo.project}/{repo.repo}@{DEFAULT_BRANCH}").columns
         except TrunklineError as error:
             raise Precondition(
                 f"{where}: the columns of {name} are not known: {error.message}",
                 hint=f"Put data into it first, or say what will be there: trunkline table set "
                 f"{repo}@{DEFAULT_BRANCH}",
             ) from None
+
+
+def _known(lake: Lake, project: str) -> list[str]:
+    try:
+        return [one.name.repo for one in lake.bound(project=project).repos()]
+    except NotFound:
+        return []
 
 
 def repo_of(name: str, project: str) -> RepoName:
@@ -171,12 +176,13 @@ def _declared(
 def _input(planned: Planned, name: RepoName, project: str) -> Input:
     """The tables that are read, each whole. In an append those that are no stream start nothing."""
     if not planned.reads:
-        return _start(name)
+        return start_of(name)
     members = tuple(_leaf(one, planned.append, project) for one in planned.reads)
     return members[0] if len(members) == 1 else Cross(members)
 
 
-def _start(name: RepoName) -> Cron:
+def start_of(name: RepoName) -> Cron:
+    """The input of a pipeline that reads no table."""
     ticks = RepoName(name.project, f"{name.repo}_{START}")
     return Cron(START, ticks, "@never", overwrite=True)
 

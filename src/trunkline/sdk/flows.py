@@ -45,8 +45,7 @@ class Flows(LakeBase):
 
     def commit_batch(self, commit: Commit) -> Batch | None:
         """What is known of the batch that made a commit; None if none did."""
-        with self._core.database.read() as session:
-            return flows.batch_of(session, repo_key(session, commit.repo), commit.id)
+        return self._batch_of(commit.repo, commit.id)
 
     def commit_batches(self, repo: str) -> dict[str, Batch]:
         """What is known of every commit of a stream or an ingest, by id; of others nothing."""
@@ -108,6 +107,10 @@ class Flows(LakeBase):
         from trunkline.jobs.streaming import status
 
         return status.ingest(self._core, self._repo(name))
+
+    def _batch_of(self, repo: RepoName, commit: str) -> Batch | None:
+        with self._core.database.read() as session:
+            return flows.batch_of(session, repo_key(session, repo), commit)
 
     def _listed_project(self, all_projects: bool) -> str | None:
         if all_projects:

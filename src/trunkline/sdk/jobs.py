@@ -9,10 +9,11 @@ from typing import TypeVar
 
 from trunkline.errors import NotFound, TimedOut, Usage
 from trunkline.lake.bell import bell_of
+from trunkline.model.commits import RepoName
 from trunkline.model.jobs import DatumInfo, DatumState, Job, JobState, LogLine
 from trunkline.model.suggest import did_you_mean
 from trunkline.sdk.base import LakeBase
-from trunkline.storage.catalog import jobs
+from trunkline.storage.catalog import jobs, repos
 
 LOOK_SECONDS = 0.25
 State = TypeVar("State", JobState, DatumState)
@@ -54,13 +55,8 @@ class Jobs(LakeBase):
         all_projects: bool = False,
     ) -> list[Job]:
         """Jobs, newest first."""
-        from trunkline.lake.pipelines import require
-
-        wanted = _member(JobState, state, "job") if state is not None else None
-        with self._core.database.read() as session:
-            repo = require(session, self._repo(pipeline)).repo if pipeline else None
-            project = None if all_projects or pipeline else self.project
-            return jobs.listed(session, repo=repo, state=wanted, project=project, limit=limit)
+        found, _ = self._listed(pipeline, state, limit, None if all_projects else self.project)
+        return found
 
     def job(self, job: str) -> JobHandle:
         """One job, by its id, or by PIPELINE@ID where pipelines share the id."""
@@ -85,10 +81,7 @@ class Jobs(LakeBase):
             if all(one.state.is_over for one in found):
                 return found
             if until is not None and time.monotonic() > until:
-                raise TimedOut(
-                    f"{job} is not over after {timeout:g} s.",
-                    hint="Does anybody run jobs? trunkline run does.",
-                )
+                raise not_over(job, timeout)
             bell.wait(seen, LOOK_SECONDS)
 
     def cancel_job(self, job: str, reason: str = "") -> Job:
@@ -112,7 +105,7 @@ class Jobs(LakeBase):
         """The datums of a job, with what became of each and why."""
         from trunkline.jobs.listing import of_job
 
-        wanted = _member(DatumState, state, "datum") if state is not None else None
+        wanted = member(DatumState, state, "datum") if state is not None else None
         repo, found = self._find(job)
         for info in of_job(self._core, repo, found):
             if wanted is None or info.state is wanted:
@@ -124,6 +117,46 @@ class Jobs(LakeBase):
 
         repo, found = self._find(job)
         return logs.lines(self._core, repo, found, datum, follow)
+
+    def _listed(
+        self,
+        pipeline: str | None,
+        state: str | None,
+        limit: int | None,
+        project: str | None,
+        *,
+        id_prefix: str | None = None,
+        before: tuple[int, str, RepoName] | None = None,
+        shows: Callable[[RepoName], bool] | None = None,
+    ) -> tuple[list[Job], bool]:
+        """The first jobs after the one `before`, and whether there are more.
+
+        With `shows` those of the repos that it lets through.
+        """
+        from trunkline.lake.pipelines import require
+
+        wanted = member(JobState, state, "job") if state is not None else None
+        with self._core.database.read() as session:
+            repo = require(session, self._repo(pipeline)).repo if pipeline else None
+            among = None
+            if shows is not None:
+                every = repos.all_repos(session, project if repo is None else None)
+                among = [one.key for one in every if shows(one.name)]
+            last = None
+            if before is not None:
+                last = (before[0], before[1], repos.key_of(session, before[2]) or 0)
+            found = jobs.listed(
+                session,
+                repo=repo,
+                state=wanted,
+                project=project if repo is None else None,
+                id_prefix=id_prefix,
+                before=last,
+                among=among,
+                limit=None if limit is None else limit + 1,
+            )
+        more = limit is not None and len(found) > limit
+        return found[:limit], more
 
     def _find(self, job: str) -> tuple[int, Job]:
         from trunkline.lake.control import find_job
@@ -143,7 +176,14 @@ class Jobs(LakeBase):
         return found
 
 
-def _member(states: type[State], text: str, kind: str) -> State:
+def not_over(job: str, timeout: float | None) -> TimedOut:
+    return TimedOut(
+        f"{job} is not over after {timeout or 0:g} s.",
+        hint="Does anybody run jobs? trunkline run does.",
+    )
+
+
+def member(states: type[State], text: str, kind: str) -> State:
     try:
         return states(text)
     except ValueError:

@@ -6,18 +6,23 @@ import os
 from pathlib import Path
 
 from trunkline import settings as configuration
+from trunkline.errors import InUse
 from trunkline.lake import create
 from trunkline.lake.create import Addresses, MigrationReport
 from trunkline.model.display import fields, table
+from trunkline.sdk import places
 from trunkline.sdk.access import Access
+from trunkline.sdk.backups import Backups
 from trunkline.sdk.base import Location, core_options, store_options
 from trunkline.sdk.checks import Checks
 from trunkline.sdk.contents import Contents
+from trunkline.sdk.events import Events
 from trunkline.sdk.flows import Flows
 from trunkline.sdk.history import History
 from trunkline.sdk.jobs import Jobs
 from trunkline.sdk.lineage import Tracing
 from trunkline.sdk.pipelines import Pipelines
+from trunkline.sdk.places import Place
 from trunkline.sdk.query import Queries
 from trunkline.sdk.repos import Repos
 from trunkline.sdk.running import Running
@@ -26,21 +31,70 @@ from trunkline.sdk.tablediff import TableDiffs
 from trunkline.sdk.tables import Tables
 from trunkline.sdk.tablewriting import TableWriting
 from trunkline.sdk.upkeep import Upkeep
-from trunkline.settings import LAKE_FOLDER
+from trunkline.settings import LAKE_FOLDER, Settings, Source
 
 
 def open(
-    lake: Location | None = None, project: str | None = None, *, author: str | None = None
+    lake: Location | None = None,
+    project: str | None = None,
+    *,
+    author: str | None = None,
+    token: str | None = None,
+    direct: bool = False,
 ) -> Lake:
-    """Open the nearest lake, or the one in a folder."""
-    folder = configuration.find_lake(explicit=None if lake is None else os.fspath(lake))
-    found = configuration.load(folder, {"project": project, "author": author})
-    core = create.open_lake(folder, core_options(found), store_options(found))
-    return Lake(core, folder, found)
+    """Open the nearest lake, the one in a folder, of a context's name, or at https://server.
+
+    A lake in a folder that is being served is reached through its server, unless it is wanted
+    `direct`. `token` says who you are to a server; else TRUNKLINE_TOKEN, the context or the
+    setting does.
+    """
+    return open_place(
+        places.find_place(None if lake is None else os.fspath(lake)),
+        project,
+        author=author,
+        token=token,
+        direct=direct,
+    )
+
+
+def open_place(
+    place: Place,
+    project: str | None = None,
+    *,
+    author: str | None = None,
+    token: str | None = None,
+    direct: bool = False,
+) -> Lake:
+    """Open the lake of a place that was found before."""
+    found = configuration.load(place.folder, {"project": project, "author": author})
+    if place.project and found["project"].source in (Source.USER, Source.DEFAULT):
+        found = configuration.load(place.folder, {"project": place.project, "author": author})
+    if place.folder is None:
+        return _connect(place.url, token or _token(found, place), found)
+    served = None if direct else places.server_of(place.folder)
+    if served is not None:
+        return _connect(served.url, token or served.token, found, place.folder)
+    core = create.open_lake(place.folder, core_options(found), store_options(found))
+    return Lake(core, place.folder, found)
+
+
+def _connect(url: str, token: str, found: Settings, folder: Path | None = None) -> Lake:
+    from trunkline.sdk.remote.lake import connect
+
+    return connect(url, token, found, folder)
+
+
+def _token(found: Settings, place: Place) -> str:
+    """The environment's, then the context's, then that of the files."""
+    kept = found.text("token")
+    return kept if found["token"].source is Source.ENVIRONMENT else place.token or kept
 
 
 def init(path: Location = ".", *, catalog: str | None = None, store: str | None = None) -> Lake:
-    """Make a lake in a folder: embedded, or on a database server and an object store."""
+    """Make a lake in a folder: embedded, or on a database server and an object store.
+
+    Onto the catalog and store of a lake that is there already, the folder joins that lake.
+    """
     folder = Path(path).expanduser().absolute() / LAKE_FOLDER
     found = configuration.load(folder, {})
     addresses = Addresses(catalog or create.CATALOG_FILE, store or create.OBJECTS_FOLDER)
@@ -50,7 +104,10 @@ def init(path: Location = ".", *, catalog: str | None = None, store: str | None 
 
 def migrate(lake: Location | None = None) -> MigrationReport:
     """Bring an older lake to the format of this version."""
-    folder = configuration.find_lake(explicit=None if lake is None else os.fspath(lake))
+    place = places.find_place(None if lake is None else os.fspath(lake))
+    folder = place.require_folder()
+    if places.is_locked(folder):
+        raise InUse("The lake is being served.", hint="Stop trunkline serve first.")
     return create.migrate_lake(folder)
 
 
@@ -71,6 +128,8 @@ class Lake(
     TableWriting,
     TableDiffs,
     Access,
+    Events,
+    Backups,
 ):
     """Repos of files with commits, branches and provenance.
 

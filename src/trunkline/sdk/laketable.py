@@ -141,15 +141,16 @@ class LakeTable(Frames):
 
     def __dir__(self) -> list[str]:
         own = [name for name in super().__dir__() if not name.startswith("_")]
-        return sorted({*own, *self._table.schema.names})
+        return sorted({*own, *self.info.columns.names})
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.batches().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        columns = ", ".join(str(column) for column in self._table.schema.columns[:50])
-        more = ", …" if len(self._table.schema) > 50 else ""
-        return f"LakeTable({self._table.name}: {columns}{more})"
+        info = self.info
+        columns = ", ".join(str(column) for column in info.columns.columns[:50])
+        more = ", …" if len(info.columns) > 50 else ""
+        return f"LakeTable({info.name}: {columns}{more})"
 
     def _repr_html_(self) -> str:
         return self.info._repr_html_()

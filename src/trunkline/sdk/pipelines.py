@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import NotFound, Usage
@@ -23,35 +22,12 @@ if TYPE_CHECKING:
     from trunkline.lake.versions import Declared, Reprocess
     from trunkline.schedule.outlook import NextTick
     from trunkline.sdk.declarative import Lakeside
+    from trunkline.sdk.reports import ApplyReport, PlanReport
     from trunkline.sdk.specs import Thing
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyReport:
-    """What became of the pipelines that were applied; fields that mean nothing here."""
-
-    applied: tuple[Applied, ...]
-    ignored: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "applied": [one.to_dict() for one in self.applied],
-            "ignored": list(self.ignored),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class PlanReport:
-    """What would happen. Nothing did."""
-
-    pipelines: tuple[PipelinePlan, ...]
-    ignored: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "pipelines": [one.to_dict() for one in self.pipelines],
-            "ignored": list(self.ignored),
-        }
+ACTIONS = ("pause", "resume", "cancel")
+"""What can be done with a backfill."""
 
 
 class Pipelines(LakeBase):
@@ -70,16 +46,11 @@ class Pipelines(LakeBase):
         Changed code or inputs start one job. `reprocess` runs everything again;
         `no_reprocess` keeps old results though the code changed.
         """
-        from trunkline.lake import pipelines as declaring
-        from trunkline.sdk.declarative import started
         from trunkline.sdk.specs import gather
 
-        mode = _mode(reprocess, no_reprocess)
+        mode = mode_of(reprocess, no_reprocess)
         found = gather(things, self.project, args or {}, self._lakeside)
-        applied = declaring.apply(self._core, found.declared, self.author, mode)
-        applied = started(self._core, found.declared, applied, self.author)
-        bell_of(self._core.database.url).ring()
-        return ApplyReport(tuple(applied), tuple(found.ignored))
+        return self._apply(found.declared, tuple(found.ignored), mode)
 
     def plan(
         self,
@@ -89,40 +60,22 @@ class Pipelines(LakeBase):
         args: Mapping[str, str] | None = None,
     ) -> PlanReport:
         """What `apply` would do, and why; without arguments, what is due for every pipeline."""
-        from trunkline.lake.pipelines import check
         from trunkline.sdk.specs import gather
 
         if not things:
-            return PlanReport(tuple(self._due()))
+            return self._due()
+        mode = mode_of(reprocess, no_reprocess)
         found = gather(things, self.project, args or {}, self._lakeside)
-        with self._core.database.read() as session:
-            ordered = check(session, found.declared)
-        mode = _mode(reprocess, no_reprocess)
-        graph = self._readers({one.spec.name for one in ordered}, ordered)
-        plans: list[PipelinePlan] = []
-        for one in ordered:
-            version, action = self._would_be(one, mode)
-            note = _waits_for(one, plans)
-            plans.append(self._plan(version, action, graph[one.spec.name], note))
-        return PlanReport(tuple(plans), tuple(found.ignored))
+        return self._planned(found.declared, tuple(found.ignored), mode)
 
     def datums_of(
         self, *things: Thing, args: Mapping[str, str] | None = None
     ) -> Iterator[tuple[RepoName, DatumInfo]]:
         """The datums of specs that need never have run, at the present heads."""
-        from trunkline.jobs.listing import of_spec
-        from trunkline.lake.flowkinds import flow_of
-        from trunkline.lake.pipelines import check
-        from trunkline.lake.versions import Reprocess
         from trunkline.sdk.specs import gather
 
         found = gather(things, self.project, args or {}, self._lakeside)
-        with self._core.database.read() as session:
-            ordered = check(session, found.declared)
-        for one in ordered:
-            version, _ = self._would_be(one, Reprocess.CHANGED)
-            for info in of_spec(self._core, version) if not flow_of(one.spec) else ():
-                yield one.spec.name, info
+        yield from self._datums_of(found.declared)
 
     def pipelines(self, all_projects: bool = False) -> list[PipelineInfo]:
         with self._core.database.read() as session:
@@ -201,7 +154,7 @@ class Pipelines(LakeBase):
         """Pause, resume or cancel a backfill."""
         from trunkline.lake import control
 
-        if action not in ("pause", "resume", "cancel"):
+        if action not in ACTIONS:
             raise Usage(f"A backfill cannot {action!r}.", hint="pause, resume or cancel.")
         done = control.steer_backfill(self._core, backfill, action)
         self._rung(done.id)
@@ -243,30 +196,77 @@ class Pipelines(LakeBase):
                 raise NotFound(f'There is no pool "{name}".')
         self._rung(name)
 
+    # -- with what was gathered, here or by a server's client --------------------------------
+
+    def _apply(
+        self, declared: Sequence[Declared], ignored: tuple[str, ...], mode: Reprocess
+    ) -> ApplyReport:
+        from trunkline.lake import pipelines as declaring
+        from trunkline.sdk.declarative import started
+        from trunkline.sdk.reports import ApplyReport
+
+        applied = declaring.apply(self._core, declared, self.author, mode)
+        applied = started(self._core, declared, applied, self.author)
+        bell_of(self._core.database.url).ring()
+        return ApplyReport(tuple(applied), ignored)
+
+    def _planned(
+        self, declared: Sequence[Declared], ignored: tuple[str, ...], mode: Reprocess
+    ) -> PlanReport:
+        from trunkline.lake.pipelines import check
+        from trunkline.sdk.reports import PlanReport
+
+        with self._core.database.read() as session:
+            ordered = check(session, declared)
+        graph = self._readers({one.spec.name for one in ordered}, ordered)
+        plans: list[PipelinePlan] = []
+        for one in ordered:
+            version, action = self._would_be(one, mode)
+            note = _waits_for(one, plans)
+            plans.append(self._plan(version, action, graph[one.spec.name], note))
+        return PlanReport(tuple(plans), ignored)
+
+    def _datums_of(self, declared: Sequence[Declared]) -> Iterator[tuple[RepoName, DatumInfo]]:
+        from trunkline.jobs.listing import of_spec
+        from trunkline.lake.flowkinds import flow_of
+        from trunkline.lake.pipelines import check
+        from trunkline.lake.versions import Reprocess
+
+        with self._core.database.read() as session:
+            ordered = check(session, declared)
+        for one in ordered:
+            version, _ = self._would_be(one, Reprocess.CHANGED)
+            for info in of_spec(self._core, version) if not flow_of(one.spec) else ():
+                yield one.spec.name, info
+
     @property
     def _lakeside(self) -> Lakeside:
         from trunkline.sdk.declarative import Lakeside
 
-        return Lakeside(self._core, self._settings, self.project)
+        return Lakeside(self, self._settings, self.project)
 
     def _rung(self, started: str | None) -> str | None:
         if started:
             bell_of(self._core.database.url).ring()
         return started
 
-    def _due(self) -> Iterator[PipelinePlan]:
-        """What the next job of each pipeline would do now."""
+    def _due(self, shows: Callable[[RepoName], bool] | None = None) -> PlanReport:
+        """What the next job of each pipeline would do now, of those that `shows` lets through."""
         from trunkline.jobs.context import declared
+        from trunkline.sdk.reports import PlanReport
 
         with self._core.database.read() as session:
             rows = pipelines.all_pipelines(session, self.project)
+            rows = [row for row in rows if shows is None or shows(row.name)]
             versions = [(row, pipelines.version(session, row.repo, row.version)) for row in rows]
         graph = self._readers({row.name for row in rows}, [])
+        plans = []
         for row, version in versions:
             assert version is not None
             note = "paused" if row.paused else ""
             present = declared(row.name, version)
-            yield self._plan(present, "unchanged", graph[row.name], note)
+            plans.append(self._plan(present, "unchanged", graph[row.name], note))
+        return PlanReport(tuple(plans))
 
     def _plan(
         self, version: PipelineVersion, action: str, readers: tuple[str, ...], note: str
@@ -317,7 +317,7 @@ def _waits_for(one: Declared, before: list[PipelinePlan]) -> str:
     return f"waits for {', '.join(map(str, first))}" if first else ""
 
 
-def _mode(reprocess: bool, no_reprocess: bool) -> Reprocess:
+def mode_of(reprocess: bool, no_reprocess: bool) -> Reprocess:
     from trunkline.lake.versions import Reprocess
 
     if reprocess and no_reprocess:

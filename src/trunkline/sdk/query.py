@@ -11,6 +11,7 @@ from trunkline.sdk.base import LakeBase
 if TYPE_CHECKING:
     from trunkline.query.kept import Kept
     from trunkline.query.result import Result
+    from trunkline.query.rights import Allowed
 
 _making = Lock()
 
@@ -33,11 +34,25 @@ class Queries(LakeBase):
         Tables that name no version are read at main, or all as of the commit set `at`.
         `params` are the values of `$name` in the text.
         """
+        return self._query(self._asked(), text, engine=engine, at=at, params=params)
+
+    def _query(
+        self,
+        kept: Kept,
+        text: str,
+        *,
+        engine: str = "duckdb",
+        at: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        allowed: Allowed | None = None,
+        places: bool = True,
+    ) -> Result:
+        """The same for somebody who may read only what is `allowed`, as a server asks it."""
         from trunkline.query.ask import query
 
         return query(
             self._core,
-            self._asked(),
+            kept,
             text,
             engine=engine,
             project=self.project,
@@ -45,6 +60,8 @@ class Queries(LakeBase):
             params=params,
             session=self._spark_session,
             write=self._write_result,
+            allowed=allowed,
+            places=places,
         )
 
     def close(self) -> None:

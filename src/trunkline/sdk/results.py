@@ -115,6 +115,10 @@ class Status:
     """Streams and ingests that have failed."""
     flows_behind: tuple[str, ...] = ()
     """Streams that have not read what has been there for more than a minute."""
+    server: str = ""
+    """The address of the server that it was asked through."""
+    context: str = ""
+    """The context that says which lake it is."""
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -136,4 +140,6 @@ class Status:
             "ingests": self.ingests,
             "flows_failed": list(self.flows_failed),
             "flows_behind": list(self.flows_behind),
+            **({"server": self.server} if self.server else {}),
+            **({"context": self.context} if self.context else {}),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -10,12 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trunkline.model.jobs import Job, JobState, RunEvent
+from trunkline.model.workers import WorkerInfo
 from trunkline.sdk.base import LakeBase
+from trunkline.storage.catalog import workers
 
 if TYPE_CHECKING:
     from trunkline.ingests.keeper import Drained, Keeper
     from trunkline.jobs.worker import Worker
     from trunkline.schedule.ticker import Ticker
+
+
+SERVER_VARIABLE = "TRUNKLINE_SERVER_URL"
+"""Where serve tells its workers what their jobs can ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,11 @@ class RunReport:
 
 class Running(LakeBase):
     """The lake as its own worker."""
+
+    def workers(self) -> list[WorkerInfo]:
+        """Who runs jobs as they come, here or anywhere else that reaches the lake."""
+        with self._core.database.read() as session:
+            return workers.alive(session)
 
     def run(
         self,
@@ -75,6 +87,7 @@ class Running(LakeBase):
             secret_reader(self._folder),
             self._settings.text("work.folder"),
             self._settings.number("log.limit"),
+            os.environ.get(SERVER_VARIABLE, ""),
         )
         slots = jobs or self._settings.number("worker.jobs")
         worker = Worker(
@@ -101,6 +114,7 @@ class Running(LakeBase):
         # for cycles, of which there are none, takes longer than making them.
         thresholds = gc.get_threshold()
         gc.set_threshold(50_000, 20, 50)
+        self._engine = engine
         try:
             if scheduler is not None:
                 scheduler.start()
@@ -111,6 +125,7 @@ class Running(LakeBase):
                 drained = self._drain(Ticker(self._core), keeper, worker, ending)
         finally:
             gc.set_threshold(*thresholds)
+            self._engine = None
             if scheduler is not None:
                 scheduler.stop()
             keeper.stop()

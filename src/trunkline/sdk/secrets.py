@@ -37,10 +37,7 @@ class Secrets(LakeBase):
 
     def set_secret(self, name: str, value: str) -> None:
         """Set a secret, in place of what it was."""
-        for part in name.split("/", 1):
-            validate_name("secret", part)
-        if not value:
-            raise Usage(f"The secret {name} would be empty.", hint="Delete it instead.")
+        check_secret(name, value)
         _store(self._folder, {**_load(self._folder), name: value})
 
     def delete_secret(self, name: str) -> None:
@@ -49,6 +46,14 @@ class Secrets(LakeBase):
             raise NotFound(f'There is no secret "{name}".')
         del found[name]
         _store(self._folder, found)
+
+
+def check_secret(name: str, value: str) -> None:
+    """Whether a secret may be called and be this; `Usage` if not."""
+    for part in name.split("/", 1):
+        validate_name("secret", part)
+    if not value:
+        raise Usage(f"The secret {name} would be empty.", hint="Delete it instead.")
 
 
 def _load(folder: Path) -> dict[str, str]:

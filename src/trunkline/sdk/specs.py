@@ -130,13 +130,18 @@ def _read(path: Path) -> bytes:
         raise SourceUnreadable(f"{path} cannot be read: {error.strerror}.") from None
 
 
+def read_code(path: Path) -> bytes:
+    """A file that travels with a pipeline."""
+    return _read(path)
+
+
 def _from_spec(sourced: SourcedSpec, folder: Path) -> Declared:
     """A spec with its code: the folder or file it names, beside the spec."""
     code: dict[str, Path | bytes] = {}
     transform = sourced.spec.transform
     if transform.code:
         code.update(_code_files(folder / transform.code, sourced.where))
-    file = _function(sourced.spec).partition(":")[0]
+    file = function_of(sourced.spec).partition(":")[0]
     if file and f"/{file}" not in code:
         if transform.code:
             raise NotFound(f"{sourced.where}: there is no {file} in {transform.code}.")
@@ -147,7 +152,7 @@ def _from_spec(sourced: SourcedSpec, folder: Path) -> Declared:
     return Declared(_grounded(sourced, folder), sourced.where, files)
 
 
-def _function(spec: PipelineSpec) -> str:
+def function_of(spec: PipelineSpec) -> str:
     """The file.py:function that does the work; nothing if none does."""
     if spec.source is not None:
         return str(spec.source.options.get("function", ""))
@@ -195,7 +200,7 @@ def _check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
     from trunkline.pipelines.source import reachable_source
 
     transform, where = sourced.spec.transform, sourced.where
-    name, _, function = _function(sourced.spec).partition(":")
+    name, _, function = function_of(sourced.spec).partition(":")
     data = file if isinstance(file, bytes) else _read(file)
     try:
         reachable_source(data.decode(), function, name=name)

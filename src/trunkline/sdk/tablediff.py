@@ -52,8 +52,8 @@ class TableDiffs(LakeBase):
                 self._core,
                 before,
                 after,
-                key=_names(key),
-                columns=_names(columns),
+                key=as_list(key),
+                columns=as_list(columns),
                 tolerance=tolerance,
                 one_sided=one_sided,
                 to_spark=self._rows_to_spark,
@@ -74,7 +74,7 @@ class TableDiffs(LakeBase):
             refs = self._commits_between(*refs)
         with self._versions(refs) as found:
             versions = [Version(table, at.id) for table, at in found]
-            return changes_between(self._core, versions, _names(key), self._rows_to_spark)
+            return changes_between(self._core, versions, as_list(key), self._rows_to_spark)
 
     def profile(self, ref: str, columns: Names = None) -> Profile:
         """What the columns of a table hold: nulls, distinct values, bounds, quantiles, histograms.
@@ -84,7 +84,7 @@ class TableDiffs(LakeBase):
         from trunkline.tables.profiles.profiling import profile_table
 
         with self._versions([self._ref(ref)]) as [(table, _)]:
-            return profile_table(self._core, table, _names(columns))
+            return profile_table(self._core, table, as_list(columns))
 
     def _old_and_new(self, old: str, new: str | None) -> list[Ref]:
         before = self._ref(old)
@@ -166,5 +166,5 @@ def _shown(ref: Ref) -> str:
     return place if ref.path in (None, "/") else f"{place}:{ref.path}"
 
 
-def _names(given: Names) -> list[str] | None:
+def as_list(given: Names) -> list[str] | None:
     return [given] if isinstance(given, str) else None if given is None else list(given)

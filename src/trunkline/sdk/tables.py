@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trunkline.errors import TrunklineError
-from trunkline.model.commits import Commit
+from trunkline.lake.core import resolve
+from trunkline.model.commits import Commit, RepoName
 from trunkline.model.refs import Ref
 from trunkline.model.tables import TABLE_FILE
 from trunkline.sdk.base import LakeBase
@@ -34,17 +35,21 @@ class Tables(LakeBase):
 
         A table that cannot be read is listed too, with the reason as its `error`.
         """
-        from trunkline.storage.catalog import repos
-
         if ref is not None:
             return self._tables_of(self._ref(ref))
+        return [info for name in self._table_repos() for info in self._tables_at_main(name)]
+
+    def _table_repos(self) -> list[RepoName]:
+        """The repos of the project that people see, in order."""
+        from trunkline.storage.catalog import repos
+
         with self._core.database.read() as session:
             names = repos.names(session, self.project)
-        found = []
-        for name in sorted(names):
-            if "." not in name:  # repos of the system, as orders.code
-                found += self._tables_of(self._ref(name), missing=True)
-        return found
+        # Repos of the system are such as orders.code.
+        return [RepoName(self.project, name) for name in sorted(names) if "." not in name]
+
+    def _tables_at_main(self, repo: RepoName) -> list[TableInfo]:
+        return self._tables_of(Ref(repo), missing=True)
 
     def set_table(
         self,
@@ -82,6 +87,18 @@ class Tables(LakeBase):
         with CommitWriter(transaction, draft, self.project, owned=True) as writer:
             writer.put(f"{path.rstrip('/')}/{TABLE_FILE}", spec.encode())
         return writer.result
+
+    def _described_at(self, ref: str) -> tuple[TableInfo, str]:
+        """The table, and the revision that stays what it is: the commit's id."""
+        from trunkline.tables.describe import describe
+
+        target = self._ref(ref)
+        with self._core.database.read() as session:
+            commit = resolve(session, Ref(target.repo, target.ref)).commit
+        if commit is None:
+            return self.describe_table(ref), target.ref
+        found = describe(self._core, self._core.tree(commit), target.path or "/", _name(target))
+        return TableInfo.of(found), commit.id
 
     def _described(self, target: Ref) -> Table:
         from trunkline.tables.describe import describe

@@ -12,7 +12,6 @@ from trunkline.model.tables import WriteMode
 from trunkline.sdk.base import LakeBase
 
 if TYPE_CHECKING:
-    from trunkline.engine.session import Session
     from trunkline.tables.changing.compacting import Compaction
     from trunkline.tables.changing.rewriting import RowChange
 
@@ -41,7 +40,7 @@ class TableWriting(LakeBase):
         from trunkline.tables.writing.storing import write_rows
 
         target = self._ref(ref)
-        how = _mode(mode)
+        how = as_mode(mode)
         with Transaction(self._core, self.author) as transaction:
             draft = transaction.draft(
                 Ref(target.repo, target.ref),
@@ -54,7 +53,7 @@ class TableWriting(LakeBase):
                 target.path or "/",
                 data,
                 mode=how,
-                partition_by=_names(partition_by),
+                partition_by=as_names(partition_by),
                 evolve=evolve,
                 spark=self._spark_session,
             )
@@ -81,9 +80,9 @@ class TableWriting(LakeBase):
         from trunkline.tables.changing.merging import MergeRule, merge_table
 
         rule = MergeRule(
-            tuple(_names(on) or ()),
+            tuple(as_names(on) or ()),
             delete_when,
-            None if update is None else tuple(_names(update) or ()),
+            None if update is None else tuple(as_names(update) or ()),
             insert,
         )
         return merge_table(
@@ -125,16 +124,9 @@ class TableWriting(LakeBase):
             self._ref(ref),
             author=self.author,
             target_size=target_size,
-            partitions=_names(partitions),
+            partitions=as_names(partitions),
             message=message,
         )
-
-    def _spark_session(self) -> Session:
-        """The Spark of this process, which a DataFrame has started."""
-        from trunkline.engine.options import SparkOptions
-        from trunkline.engine.session import start
-
-        return start(SparkOptions.of(self._settings, self._core.objects.address))
 
 
 _VERBS = {
@@ -144,7 +136,7 @@ _VERBS = {
 }
 
 
-def _mode(text: str) -> WriteMode:
+def as_mode(text: str) -> WriteMode:
     try:
         return WriteMode(text)
     except ValueError:
@@ -154,7 +146,7 @@ def _mode(text: str) -> WriteMode:
         ) from None
 
 
-def _names(given: str | Sequence[str] | None) -> list[str] | None:
+def as_names(given: str | Sequence[str] | None) -> list[str] | None:
     """Columns by name; a text alone is one of them."""
     if given is None:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
@@ -61,7 +61,7 @@ class CommitWriter:
     def put(self, path: str, data: Data, *, append: bool = False) -> None:
         """Put a file: bytes, the path of a local file (str or Path), an open file, or chunks."""
         self._transaction.refuse_ended()
-        name = _file_path(path)
+        name = file_path(path)
         intake = self._transaction.intake
         if isinstance(data, bytes | bytearray | memoryview):
             line = intake.add_bytes(name, bytes(data))
@@ -79,7 +79,7 @@ class CommitWriter:
         self, files: Iterable[tuple[str, str | os.PathLike[str]]], progress: Progress | None = None
     ) -> None:
         """Put many local files, on all cores. Files that have not changed are not copied."""
-        self._put_placed([(_file_path(path), local) for path, local in files], progress)
+        self._put_placed([(file_path(path), local) for path, local in files], progress)
 
     def _put_placed(self, pairs: Files, progress: Progress | None = None) -> None:
         """As `put_files`, for paths that have been checked already."""
@@ -131,34 +131,15 @@ class CommitWriter:
                 base = resolve(session, target).commit
         if base is None or base.finished is None or not base.files:
             return {}
-        tree = core.tree(base)
         self._draft.requires.add((base.repo, base.id))
-        with core.database.read() as session:
-            erased = erasures.places(session)
-        found = self._listed(tree, [path.encode() for path, _ in pairs])
-        if not erased:
-            return found
-        return {p: line for p, line in found.items() if place_of(Entry.decode(line)) not in erased}
-
-    def _listed(self, tree: Tree, paths: list[bytes]) -> dict[bytes, bytes]:
-        if len(paths) < _MANY:
-            return {path: line for path in paths if (line := tree.find(path))}
-        wanted = set(paths)
-        prefix = _common_folder(min(paths), max(paths))
-        found = {}
-        for lines in tree.chunks(prefix):
-            for line in lines:
-                path = line[: line.index(b"\t")]
-                if path in wanted:
-                    found[path] = line
-        return found
+        return lines_at(core, base, [path.encode() for path, _ in pairs])
 
 
 class LakeTransaction:
     """Repos, branches and commits in several repos: one id, all or nothing."""
 
-    def __init__(self, core: Core, author: str, message: str, project: str) -> None:
-        self._transaction = Transaction(core, author, message)
+    def __init__(self, transaction: Transaction, project: str) -> None:
+        self._transaction = transaction
         self._project = project
         self._writers: list[CommitWriter] = []
         self._declared: list[Declared] = []
@@ -186,11 +167,15 @@ class LakeTransaction:
 
     def apply(self, *things: Thing, args: Mapping[str, str] | None = None) -> None:
         """Make or change pipelines: their first job is of the same set as all else here."""
-        from trunkline.lake.pipelines import check, declare
-        from trunkline.lake.versions import Reprocess
         from trunkline.sdk.specs import gather
 
-        core, fresh = self._transaction.core, gather(things, self._project, args or {}).declared
+        self._declare(gather(things, self._project, args or {}).declared)
+
+    def _declare(self, fresh: Sequence[Declared]) -> None:
+        from trunkline.lake.pipelines import check, declare
+        from trunkline.lake.versions import Reprocess
+
+        core = self._transaction.core
         self._declared += fresh
         with core.database.read() as session:
             checked = check(session, self._declared, self._transaction.new_repos)
@@ -201,8 +186,15 @@ class LakeTransaction:
         self, ref: str, message: str = "", *, if_head: str | None = None, key: str | None = None
     ) -> CommitWriter:
         """A commit that becomes visible together with all others of this transaction."""
+        return self._commit(ref, message, if_head, key)
+
+    def _commit(
+        self, ref: str, message: str, if_head: str | None, key: str | None, follow: bool = False
+    ) -> CommitWriter:
         target = parse_ref(ref, project=self._project, path=Need.FORBIDDEN)
-        draft = self._transaction.draft(target, message, if_head=if_head, request=key)
+        draft = self._transaction.draft(
+            target, message, if_head=if_head, request=key, follow=follow
+        )
         writer = CommitWriter(self._transaction, draft, self._project, owned=False)
         self._writers.append(writer)
         return writer
@@ -220,6 +212,30 @@ class LakeTransaction:
         self._transaction.__exit__(kind, error, trace)
 
 
+def lines_at(core: Core, commit: Commit, paths: Sequence[bytes]) -> dict[bytes, bytes]:
+    """The lines that a commit has for these paths, less those whose bytes were erased."""
+    with core.database.read() as session:
+        erased = erasures.places(session)
+    found = _listed(core.tree(commit), paths)
+    if not erased:
+        return found
+    return {p: line for p, line in found.items() if place_of(Entry.decode(line)) not in erased}
+
+
+def _listed(tree: Tree, paths: Sequence[bytes]) -> dict[bytes, bytes]:
+    if len(paths) < _MANY:
+        return {path: line for path in paths if (line := tree.find(path))}
+    wanted = set(paths)
+    prefix = _common_folder(min(paths), max(paths))
+    found = {}
+    for lines in tree.chunks(prefix):
+        for line in lines:
+            path = line[: line.index(b"\t")]
+            if path in wanted:
+                found[path] = line
+    return found
+
+
 def _common_folder(first: bytes, last: bytes) -> bytes:
     """The innermost folder that holds both, and so everything that sorts between them."""
     same = 0
@@ -228,7 +244,8 @@ def _common_folder(first: bytes, last: bytes) -> bytes:
     return first[: first.rindex(b"/", 0, same) + 1]
 
 
-def _file_path(path: str) -> str:
+def file_path(path: str) -> str:
+    """The path of a file, as it is listed."""
     name = normalize_path(path)
     if name == ROOT:
         raise Usage("A file cannot be put at /.", hint="Name a path, as in /day=1/a.csv.")

@@ -1,50 +1,71 @@
-"""The application: routes under /api/v1, one shape of errors, an id for every request."""
+"""The application: routes under /api/v1, one shape of errors, what can be seen of it."""
 
 from __future__ import annotations
 
-import re
-from uuid import uuid4
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
+from anyio.to_thread import run_sync
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trunkline import __version__
-from trunkline.sdk.wire.values import API, REQUEST_ID
-from trunkline.server import failures
+from trunkline.sdk.wire.values import API
+from trunkline.server import failures, health, metrics, tracing
+from trunkline.server.auth import guards
+from trunkline.server.etags import ETags
+from trunkline.server.idempotency import IdempotencyKeys
+from trunkline.server.logs import RequestIds
+from trunkline.server.metrics import Measured
+from trunkline.server.queries.keeper import close_queries
 from trunkline.server.routes import (
     access,
+    checks,
+    comparing,
+    content,
     events,
     files,
     flows,
     history,
+    info,
     jobs,
+    lineage,
     pipelines,
     repos,
     sql,
     tables,
+    transactions,
     upkeep,
 )
 from trunkline.server.service import Service
+from trunkline.server.version import ApiVersion
 
 ROUTES = tuple(
     noun.routes
     for noun in (
         repos,
         files,
+        content,
+        transactions,
         history,
         upkeep,
+        lineage,
         pipelines,
         jobs,
         flows,
         tables,
+        comparing,
+        checks,
         sql,
         access,
         events,
+        info,
     )
 )
-_request_id = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
+ROOT_ROUTES = (health.routes, metrics.routes)
+OUTER = (ApiVersion, RequestIds, Measured)
+"""Middlewares, the outermost first: these see every request, also what is refused."""
+INNER = (IdempotencyKeys, ETags)
 
 
 def create_app(service: Service) -> FastAPI:
@@ -55,40 +76,38 @@ def create_app(service: Service) -> FastAPI:
         docs_url=f"{API}/docs",
         openapi_url=f"{API}/openapi.json",
         redoc_url=None,
+        redirect_slashes=False,
         generate_unique_id_function=_operation,
+        lifespan=_lifespan,
     )
     app.state.service = service
     failures.install(app)
+    metrics.install(app, service)
     for routes in ROUTES:
         app.include_router(routes, prefix=API)
-    app.add_middleware(RequestIds)
+    for routes in ROOT_ROUTES:
+        app.include_router(routes)
+    tracing.instrument(app)
+    for inner in reversed(INNER):
+        app.add_middleware(inner)
+    guards.install(app, service)
+    for outer in reversed(OUTER):
+        app.add_middleware(outer)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    if service.engine != "here":  # a worker's own app: nobody listens there
+        await run_sync(service.hub.start)
+    try:
+        yield
+    finally:
+        await run_sync(service.stop)
+        await run_sync(close_queries, service)
 
 
 def _operation(route: APIRoute) -> str:
     """Names of operations for generated clients: `repos_create_repo`."""
     return f"{route.tags[0]}_{route.name}" if route.tags else route.name
-
-
-class RequestIds:
-    """Gives every request an id, or keeps the one it came with, and says it in the answer."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        given = next((v for k, v in scope["headers"] if k == b"x-request-id"), b"").decode(
-            "latin-1"
-        )
-        request_id = given if _request_id.match(given) else uuid4().hex
-        scope.setdefault("state", {})["request_id"] = request_id
-
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)[REQUEST_ID] = request_id
-            await send(message)
-
-        await self._app(scope, receive, sending)

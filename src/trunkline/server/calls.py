@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -90,6 +90,9 @@ class Call:
     service: Service
     principal: Principal | None
     request_id: str
+    address: str = ""
+    notes: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What the audit log is to say of it: `target`, `detail`, and `refused` if it was."""
 
     @property
     def who(self) -> Principal:
@@ -108,8 +111,9 @@ class Call:
         """What one may not see is not there; what one may see, and not do, is not allowed."""
         if self.may(permission, repo):
             return
+        self.notes["target"] = scope_of(repo)
         if not self.may(Permission.READ, repo):
-            raise NotFound(f'There is no repo "{repo}".')
+            raise self.hidden(f'There is no repo "{repo}".')
         raise NotAllowed(
             f"{self.who.name} may not {_verb(permission)} {repo}.",
             hint="Ask an admin for the role.",
@@ -118,8 +122,7 @@ class Call:
     def require_project(self, permission: Permission, project: str) -> None:
         if self.who.may(permission, project):
             return
-        if not self.who.may_see(project):
-            raise NotFound(f'There is no project "{project}".')
+        self.require_project_seen(project)
         raise NotAllowed(
             f"{self.who.name} may not {_verb(permission)} project {project}.",
             hint="Ask an admin for the role.",
@@ -127,7 +130,12 @@ class Call:
 
     def require_project_seen(self, project: str) -> None:
         if not self.who.may_see(project):
-            raise NotFound(f'There is no project "{project}".')
+            raise self.hidden(f'There is no project "{project}".')
+
+    def hidden(self, message: str) -> NotFound:
+        """What to raise for something that the caller may not know of."""
+        self.notes["refused"] = True
+        return NotFound(message)
 
     def require_ref(self, permission: Permission, ref: str) -> None:
         """As `require`, for the repo of a whole ref."""
@@ -169,7 +177,9 @@ async def current(request: Request) -> Call:
     if found is None:
         service: Service = request.app.state.service
         principal = await service.identify(request)
-        found = Call(service, principal, getattr(request.state, "request_id", ""))
+        notes = request.scope.setdefault("state", {})
+        address = request.client.host if request.client else ""
+        found = Call(service, principal, notes.get("request_id", ""), address, notes)
         request.state.call = found
     return found
 
@@ -194,6 +204,9 @@ class Routes(APIRouter):
 
     def GET(self, path: str, needs: Needs, **options: Any) -> Callable[[Endpoint], Endpoint]:  # noqa: N802
         return self._declared("GET", path, needs, options)
+
+    def HEAD(self, path: str, needs: Needs, **options: Any) -> Callable[[Endpoint], Endpoint]:  # noqa: N802
+        return self._declared("HEAD", path, needs, options)
 
     def POST(self, path: str, needs: Needs, **options: Any) -> Callable[[Endpoint], Endpoint]:  # noqa: N802
         return self._declared("POST", path, needs, options)

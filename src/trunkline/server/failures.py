@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from math import ceil
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -30,7 +31,9 @@ def answer(request: Request, error: TrunklineError, status: int | None = None) -
     headers = {"Cache-Control": "no-store"}
     if isinstance(error, NotAuthenticated):
         headers["WWW-Authenticate"] = 'Bearer realm="trunkline"'
-    if isinstance(error, Unavailable | TooManyRequests):
+    if isinstance(error, TooManyRequests):
+        headers["Retry-After"] = str(ceil(error.retry_after))
+    elif isinstance(error, Unavailable):
         headers["Retry-After"] = str(RETRY_SECONDS)
     body = {"error": {**error.to_dict(), "request_id": request_id}}
     return JSONResponse(body, status or error.http_status, headers)

@@ -40,6 +40,20 @@ def page_in_order(items: Iterable[Item], key: Callable[[Item], str], limit: int)
     return Page(shown, encoded(key(shown[-1])) if more else None)
 
 
+def page_by_number(items: Iterable[Item], limit: int, cursor: str | None) -> Page[Item]:
+    """Items in an order of their own, which only their place in the list tells."""
+    found = page(enumerate(items), lambda one: f"{one[0]:012}", limit, cursor)
+    return Page([one for _, one in found.items], found.next)
+
+
+def row_of(cursor: str | None) -> int:
+    """The number of the row that a cursor stands for, 0 without one."""
+    text = decoded(cursor) or "0"
+    if not text.isdigit():
+        raise Usage("This cursor is none of this server's.", hint="Leave it out to start anew.")
+    return int(text)
+
+
 def encoded(key: str) -> str:
     return base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
 

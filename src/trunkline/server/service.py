@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from hmac import compare_digest
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+
 from fastapi import Request
 
-from trunkline.model.access import LAKE, Grant, Principal, Role
+from trunkline.errors import NotAuthenticated
+from trunkline.lake.keys import server_key
+from trunkline.model.access import Principal, owner_of_lake
+from trunkline.model.commits import DEFAULT_PROJECT
 from trunkline.sdk.lake import Lake
+from trunkline.sdk.wire.values import AUTHOR
+from trunkline.server.auth.identity import Identity
+from trunkline.server.auth.journal import Journal
+from trunkline.server.auth.sessions import COOKIE
+from trunkline.server.auth.throttle import Throttle
+from trunkline.server.hub import Hub
+from trunkline.server.queries.forwarding import forwarded_principal
 from trunkline.settings import Settings
+
+BEARERS = ("user", "job")
 
 
 class Service:
@@ -19,14 +37,64 @@ class Service:
         self.lake = lake
         self.settings = settings
         self.authenticated = authenticated
-        self._owner = Principal(lake.author, "local", (Grant(lake.author, LAKE, Role.ADMIN),))
+        self.local_token = ""
+        """The token of the lake's owner, for this computer: it is in `server.json`."""
+        self.engine: Path | Literal["here"] | None = None
+        """Where Spark is: in this process, behind a worker's unix socket, or nowhere."""
+        self.workers: tuple[str, ...] = ()
+        """The names of the workers that this server keeps alive."""
+        self.journal = Journal(lake._core, settings.seconds("audit.keep"))
+        self.identity = Identity(lake._core, self.journal.used)
+        self.throttle = Throttle()
+        self.hub = Hub(lake._core, settings.seconds("events.keep"))
+        self.stopping = False
+        self._owner = owner_of_lake(lake.author)
+
+    @cached_property
+    def key(self) -> bytes:
+        """What the server signs with."""
+        return server_key(self.lake._folder)
 
     async def identify(self, request: Request) -> Principal | None:
         """Who sent a request; None if it does not say, `NotAuthenticated` if it lies."""
-        return self._owner
+        if self.engine == "here" and (known := forwarded_principal(request)) is not None:
+            return known  # a worker's socket is its server's alone to open
+        if not self.authenticated:
+            return self._named_owner(request)
+        scheme, _, text = request.headers.get("authorization", "").partition(" ")
+        if not scheme:
+            return await self._of_cookie(request)
+        token = text.strip()
+        if scheme.lower() == "bearer":
+            if self.local_token and compare_digest(token.encode(), self.local_token.encode()):
+                return self._named_owner(request)
+            found = await self.identity.of_token(token, BEARERS)
+            if found is not None:
+                return found
+        raise NotAuthenticated(
+            "This token is not good: it is wrong, was revoked or has expired.",
+            hint="trunkline token create makes another.",
+        )
+
+    def _named_owner(self, request: Request) -> Principal:
+        """The owner, by the name that they say; the lake in a folder would believe it too."""
+        name = unquote(request.headers.get(AUTHOR, "")).strip()
+        return owner_of_lake(name) if name and name.isprintable() else self._owner
+
+    async def _of_cookie(self, request: Request) -> Principal | None:
+        text = request.cookies.get(COOKIE)
+        return await self.identity.of_token(text, ("session",)) if text else None
+
+    def stop(self) -> None:
+        """Before the server ends: who listens to events is let go, so that nothing holds it up."""
+        self.stopping = True
+        self.hub.stop()
 
     def lake_of(self, principal: Principal | None) -> Lake:
-        """The lake in somebody's name."""
-        if principal is None or principal.name == self.lake.author:
-            return self.lake
-        return self.lake.bound(author=principal.name)
+        """The lake in somebody's name.
+
+        A ref without a project means the default one, whatever the server's own settings say:
+        that is what rights are checked on.
+        """
+        author = self.lake.author if principal is None else principal.name
+        return self.lake.bound(project=DEFAULT_PROJECT, author=author)

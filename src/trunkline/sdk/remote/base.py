@@ -20,7 +20,7 @@ class RemoteBase(LakeBase):
         self._client = client
         self._settings = found
         self._folder = Path()
-        self.location = client.url
+        self.location = self.server = client.url
         self.project = found.text("project")
         self.author = found.text("author")
 

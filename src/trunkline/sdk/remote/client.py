@@ -5,17 +5,27 @@ from __future__ import annotations
 import json
 import os
 import random
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import httpx2
 
 from trunkline import __version__
-from trunkline.errors import TrunklineError, Unavailable, Usage
-from trunkline.sdk.wire.values import API, IDEMPOTENCY, Page, decode, encode, error_of
+from trunkline.errors import (
+    Failed,
+    NotAuthenticated,
+    Precondition,
+    TrunklineError,
+    Unavailable,
+    Usage,
+)
+from trunkline.sdk.wire.running import API_HEADER, API_VERSION
+from trunkline.sdk.wire.values import API, AUTHOR, IDEMPOTENCY, Page, decode, encode, error_of
 
 TRIES = 5
 CONNECT_SECONDS = 10.0
@@ -30,9 +40,11 @@ _AGAIN = (429, 502, 503, 504)
 class Client:
     """One server and who we are to it. Safe in threads."""
 
-    def __init__(self, url: str, token: str = "") -> None:
+    def __init__(self, url: str, token: str = "", author: str = "") -> None:
         self.url = url.rstrip("/")
         headers = {"User-Agent": f"trunkline/{__version__}"}
+        if author:
+            headers[AUTHOR] = quote(author)
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:
@@ -42,6 +54,8 @@ class Client:
                 timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
                 limits=httpx2.Limits(max_connections=32, max_keepalive_connections=16),
                 trust_env=not _is_here(self.url),
+                # All certificates take a tenth of a second to load; none are trusted without.
+                verify=self.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
             )
         except (httpx2.InvalidURL, ValueError) as error:
             raise Usage(f"{url} is not the address of a server: {error}.") from None
@@ -51,12 +65,12 @@ class Client:
 
     # -- values ----------------------------------------------------------------------------
 
-    def get(self, kind: Any, path: str, **params: Any) -> Any:
+    def get(self, kind: Any, path: str, /, **params: Any) -> Any:
         """One value."""
         return decode(kind, self._ask("GET", path, params=params).content)
 
     def pages(
-        self, kind: Any, path: str, *, limit: int | None = None, **params: Any
+        self, kind: Any, path: str, /, *, limit: int | None = None, **params: Any
     ) -> Iterator[Any]:
         """The items of a list, page by page as they are asked for; at most `limit`."""
         cursor, left = None, limit
@@ -74,33 +88,51 @@ class Client:
         self,
         method: str,
         path: str,
+        /,
         body: Any = None,
         *,
         kind: Any = None,
         key: str | None = None,
+        patience: float = READ_SECONDS,
         **params: Any,
     ) -> Any:
         """Change something, once: a request that is sent again has the same key.
 
-        `body` is a dataclass or what JSON can say; `kind` what the answer is read as.
+        `body` is a dataclass or what JSON can say; `kind` what the answer is read as; `patience`
+        how many seconds the server may take.
         """
         headers = {IDEMPOTENCY: key or uuid4().hex}
         content = None
         if body is not None:
             headers["Content-Type"] = "application/json"
             content = encode(type(body), body)
-        answer = self._ask(method, path, params=params, content=content, headers=headers)
+        timeout = httpx2.Timeout(patience, connect=CONNECT_SECONDS)
+        answer = self._ask(
+            method, path, params=params, content=content, headers=headers, timeout=timeout
+        )
         return decode(kind, answer.content) if kind is not None else None
 
     # -- bytes -----------------------------------------------------------------------------
 
     @contextmanager
     def stream(
-        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **params: Any
+        self,
+        method: str,
+        path: str,
+        /,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: Any = None,
+        **params: Any,
     ) -> Iterator[httpx2.Response]:
-        """An answer whose body is read as it comes."""
+        """An answer whose body is read as it comes; `body` is what is sent, as for `send`."""
+        given = dict(headers or {})
+        content = None
+        if body is not None:
+            given["Content-Type"] = "application/json"
+            content = encode(type(body), body)
         request = self._http.build_request(
-            method, _relative(path), params=_given(params), headers=dict(headers or {})
+            method, _relative(path), params=_given(params), headers=given, content=content
         )
         answer = self._tried(lambda: self._http.send(request, stream=True))
         try:
@@ -110,7 +142,7 @@ class Client:
         finally:
             answer.close()
 
-    def upload(self, method: str, path: str, content: Any, **options: Any) -> httpx2.Response:
+    def upload(self, method: str, path: str, content: Any, /, **options: Any) -> httpx2.Response:
         """Send bytes: not tried again here, since only the caller can give them once more."""
         headers = options.pop("headers", {})
         try:
@@ -137,7 +169,7 @@ class Client:
                     raise self._unreachable(error) from error
                 wait = _backoff(attempt)
             else:
-                if answer.status_code not in _AGAIN or last:
+                if last or not _may_pass(answer):
                     return self._checked(answer)
                 wait = _retry_after(answer) or _backoff(attempt)
                 answer.close()
@@ -145,7 +177,7 @@ class Client:
         raise AssertionError("unreachable")
 
     def _checked(self, answer: httpx2.Response) -> httpx2.Response:
-        if answer.status_code < 400:
+        if answer.status_code < 400 and answer.headers.get(API_HEADER) == str(API_VERSION):
             return answer
         try:
             answer.read()
@@ -154,7 +186,26 @@ class Client:
             body = None
         finally:
             answer.close()
-        raise error_of(answer.status_code, body)
+        self._check_version(answer, body)
+        error = error_of(answer.status_code, body)
+        if isinstance(error, NotAuthenticated):
+            error.hint = "Set TRUNKLINE_TOKEN, or give the token to trunkline context add."
+        raise error
+
+    def _check_version(self, answer: httpx2.Response, body: object) -> None:
+        """Refuse what speaks another API, or is no server of ours at all."""
+        spoken = answer.headers.get(API_HEADER)
+        if spoken not in (None, str(API_VERSION)):
+            raise Precondition(
+                f"The server {self.url} speaks version {spoken} of the API, and this is "
+                f"trunkline {__version__}, which knows version {API_VERSION}.",
+                hint="Upgrade the older of the two.",
+            )
+        ours = spoken is not None or (isinstance(body, dict) and "error" in body)
+        if not ours and answer.status_code not in _AGAIN:
+            raise Failed(
+                f"What answers at {self.url} is no Trunkline server.", hint="Check the address."
+            )
 
     def _unreachable(self, error: Exception) -> TrunklineError:
         said = str(error) or type(error).__name__
@@ -170,6 +221,12 @@ def _relative(path: str) -> str:
 
 def _given(params: Params) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
+
+
+def _may_pass(answer: httpx2.Response) -> bool:
+    """Whether to ask again; a conflict only where the server says when."""
+    status = answer.status_code
+    return status in _AGAIN or (status == 409 and "Retry-After" in answer.headers)
 
 
 def _backoff(attempt: int) -> float:

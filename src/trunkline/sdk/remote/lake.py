@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.remote.access import RemoteAccess
 from trunkline.sdk.remote.checks import RemoteChecks
 from trunkline.sdk.remote.client import Client
 from trunkline.sdk.remote.contents import RemoteContents
+from trunkline.sdk.remote.events import RemoteEvents
 from trunkline.sdk.remote.flows import RemoteFlows
 from trunkline.sdk.remote.history import RemoteHistory
 from trunkline.sdk.remote.jobs import RemoteJobs
@@ -40,11 +43,19 @@ class RemoteLake(
     RemoteTableWriting,
     RemoteTableDiffs,
     RemoteAccess,
+    RemoteEvents,
     Lake,
 ):
     """A lake behind a server, with the interface of a local one."""
 
 
-def connect(url: str, token: str, found: Settings) -> RemoteLake:
-    """The lake that a server serves. Nothing is asked of it yet."""
-    return RemoteLake(Client(url, token), found)
+def connect(url: str, token: str, found: Settings, folder: Path | None = None) -> RemoteLake:
+    """The lake that a server serves. Nothing is asked of it yet.
+
+    `folder` is the lake's, where the server is one of this computer.
+    """
+    lake = RemoteLake(Client(url, token, found.text("author")), found)
+    if folder is not None:
+        lake._folder = folder
+        lake.location = str(folder.parent)
+    return lake

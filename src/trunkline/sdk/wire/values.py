@@ -22,6 +22,8 @@ BUNDLE = "application/x-trunkline-bundle"
 ARROW = "application/vnd.apache.arrow.stream"
 IDEMPOTENCY = "Idempotency-Key"
 REQUEST_ID = "X-Request-Id"
+AUTHOR = "X-Trunkline-Author"
+"""Who commits are by, percent-encoded: believed of the lake's owner alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def _by_code() -> dict[str, type[TrunklineError]]:
         waiting.extend(kind.__subclasses__())
         # A class without a code of its own is found by that of the nearest above it.
         if "code" in vars(kind):
-            found[kind.code] = kind
+            found[kind.code] = Failed if kind is TrunklineError else kind
     return found
 
 

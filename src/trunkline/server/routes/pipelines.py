@@ -2,6 +2,230 @@
 
 from __future__ import annotations
 
-from trunkline.server.calls import Routes
+from dataclasses import replace
+
+from trunkline.errors import NotFound
+from trunkline.lake.control import Backfill
+from trunkline.lake.pipelines import Applied
+from trunkline.lake.versions import Declared
+from trunkline.model.access import Permission
+from trunkline.model.commits import Commit, RepoName
+from trunkline.model.pipelines import PipelineInfo
+from trunkline.model.refs import parse_repo
+from trunkline.pipelines.spec.codec import from_json
+from trunkline.sdk.pipelines import mode_of
+from trunkline.sdk.reports import ApplyReport, PlanReport
+from trunkline.sdk.wire.pipelines import (
+    ComingTick,
+    DatumOf,
+    Declaration,
+    NewBackfill,
+    Pool,
+    PoolSlots,
+    Restore,
+    Started,
+    Tick,
+    all_declared,
+)
+from trunkline.sdk.wire.values import Page
+from trunkline.server.calls import (
+    ANYBODY,
+    MAINTAIN_REPO,
+    READ_REPO,
+    WRITE_REPO,
+    Call,
+    Caller,
+    Needs,
+    On,
+    Routes,
+)
+from trunkline.server.declaring import require_apply, require_plan
+from trunkline.server.lines import Lines, lines
+from trunkline.server.paging import Cursor, Limit, page
 
 routes = Routes(tags=["pipelines"])
+MAINTAIN_BODY = Needs(On.BODY, Permission.MAINTAIN)
+MAINTAIN_LAKE = Needs(On.LAKE, Permission.MAINTAIN)
+READ_BODY = Needs(On.BODY, Permission.READ)
+ONE = "/pipelines/{project}/{repo}"
+
+
+@routes.POST("/pipelines", MAINTAIN_BODY)
+def apply(call: Caller, body: Declaration) -> ApplyReport:
+    """Make or change pipelines, all or none: runs code on the workers, in the caller's name."""
+    mode = mode_of(body.reprocess, body.no_reprocess)
+    declared = all_declared(body.pipelines)
+    require_apply(call, declared)
+    return call.lake._apply(declared, body.ignored, mode)
+
+
+@routes.POST("/pipelines/plan", READ_BODY)
+def plan(call: Caller, body: Declaration) -> PlanReport:
+    """What applying would do, and why. Nothing happens."""
+    mode = mode_of(body.reprocess, body.no_reprocess)
+    declared = all_declared(body.pipelines)
+    require_plan(call, declared)
+    return _shown(call, call.lake._planned(declared, body.ignored, mode))
+
+
+@routes.POST("/pipelines/datums", READ_BODY, response_class=Lines)
+def datums_of(call: Caller, body: Declaration) -> Lines:
+    """The datums that pipelines would have, a line each."""
+    declared = all_declared(body.pipelines)
+    require_plan(call, declared)
+    found = call.lake._datums_of(declared)
+    return lines(DatumOf, (DatumOf(name, datum) for name, datum in found))
+
+
+@routes.GET("/projects/{project}/plan", ANYBODY)
+def due(call: Caller, project: str) -> PlanReport:
+    """What the next job of each pipeline would do now."""
+    call.require_project_seen(project)
+    lake = call.lake.bound(project=project)
+    return _shown(call, lake._due(lambda name: call.may(Permission.READ, name)))
+
+
+@routes.GET("/pipelines", ANYBODY)
+def list_pipelines(
+    call: Caller, project: str | None = None, limit: Limit = 100, cursor: Cursor = None
+) -> Page[PipelineInfo]:
+    """The pipelines of a project, or of all, that the caller may read."""
+    if project is not None:
+        call.require_project_seen(project)
+    lake = call.lake.bound(project=project) if project is not None else call.lake
+    found = lake.pipelines(all_projects=project is None)
+    seen = call.visible(found, lambda one: one.name)
+    return page(seen, lambda one: f"{one.name.project}\0{one.name.repo}", limit, cursor)
+
+
+@routes.GET(ONE, READ_REPO)
+def get_pipeline(call: Caller, project: str, repo: str, version: int | None = None) -> PipelineInfo:
+    return call.lake.pipeline(f"{project}/{repo}", version)
+
+
+@routes.GET(f"{ONE}/versions", READ_REPO)
+def list_versions(
+    call: Caller, project: str, repo: str, limit: Limit = 100, cursor: Cursor = None
+) -> Page[PipelineInfo]:
+    """Every version, newest first."""
+    found = call.lake.pipeline_versions(f"{project}/{repo}")
+    return page(found, lambda one: _downwards(one.version), limit, cursor)
+
+
+@routes.POST(f"{ONE}/restore", MAINTAIN_REPO)
+def restore_pipeline(call: Caller, project: str, repo: str, body: Restore) -> Applied:
+    """Make an earlier version the newest. Its inputs must still be the caller's to read."""
+    name = f"{project}/{repo}"
+    newest = call.lake.pipeline(name).version
+    if 1 <= body.version <= newest:
+        spec = from_json(call.lake.pipeline(name, body.version).spec)
+        require_apply(call, [Declared(spec)])
+    return call.lake.restore_pipeline(name, body.version)
+
+
+@routes.DELETE(ONE, MAINTAIN_REPO, status_code=204)
+def delete_pipeline(
+    call: Caller, project: str, repo: str, force: bool = False, keep_repo: bool = False
+) -> None:
+    call.lake.delete_pipeline(f"{project}/{repo}", force, keep_repo)
+
+
+@routes.POST(f"{ONE}/pause", MAINTAIN_REPO, status_code=204)
+def pause_pipeline(call: Caller, project: str, repo: str) -> None:
+    """No new jobs; running ones are stopped."""
+    call.lake.pause_pipeline(f"{project}/{repo}")
+
+
+@routes.POST(f"{ONE}/resume", MAINTAIN_REPO)
+def resume_pipeline(call: Caller, project: str, repo: str) -> Started:
+    return Started(call.lake.resume_pipeline(f"{project}/{repo}"))
+
+
+@routes.POST(f"{ONE}/run", WRITE_REPO)
+def run_pipeline(call: Caller, project: str, repo: str) -> Started:
+    """Start a job at the present heads."""
+    return Started(call.lake.run_pipeline(f"{project}/{repo}"))
+
+
+@routes.POST(f"{ONE}/ticks", WRITE_REPO)
+def tick(call: Caller, project: str, repo: str, body: Tick) -> Page[Commit]:
+    """Tick by hand."""
+    return Page(call.lake.tick(f"{project}/{repo}", body.name))
+
+
+@routes.GET(f"{ONE}/ticks", READ_REPO)
+def next_ticks(call: Caller, project: str, repo: str, limit: Limit = 5) -> Page[ComingTick]:
+    """When its schedules tick next."""
+    found = call.lake.next_ticks(f"{project}/{repo}", limit)
+    return Page([ComingTick(one.pipeline, one.repo, one.slot) for one in found])
+
+
+# -- backfills ---------------------------------------------------------------------------------
+
+
+@routes.POST(f"{ONE}/backfills", MAINTAIN_REPO, status_code=201)
+def backfill(call: Caller, project: str, repo: str, body: NewBackfill) -> Backfill:
+    """Jobs for past commits of an input."""
+    for ref in (body.start, body.to):
+        if ref is not None:
+            call.require_ref(Permission.READ, ref)
+    return call.lake.backfill(f"{project}/{repo}", body.start, body.to, body.branch)
+
+
+@routes.GET("/backfills", ANYBODY)
+def list_backfills(call: Caller, limit: Limit = 100, cursor: Cursor = None) -> Page[Backfill]:
+    """Newest first."""
+    found = call.visible(call.lake.backfills(), lambda one: one.pipeline)
+    return page(found, lambda one: f"{_downwards(one.created)} {one.id}", limit, cursor)
+
+
+@routes.POST("/backfills/{backfill}/{action}", MAINTAIN_BODY)
+def steer_backfill(call: Caller, backfill: str, action: str) -> Backfill:
+    """Pause, resume or cancel a backfill."""
+    seen = call.visible(call.lake.backfills(), lambda one: one.pipeline)
+    found = next((one for one in seen if one.id.startswith(backfill)), None)
+    if found is None:
+        raise NotFound(
+            f'There is no backfill "{backfill}".', hint="trunkline backfill list shows them."
+        )
+    call.require(Permission.MAINTAIN, found.pipeline)
+    return call.lake.steer_backfill(found.id, action)
+
+
+# -- pools -------------------------------------------------------------------------------------
+
+
+@routes.GET("/pools", ANYBODY)
+def list_pools(call: Caller, limit: Limit = 100, cursor: Cursor = None) -> Page[Pool]:
+    """Limits on how many jobs run at once, with what runs and waits in each."""
+    found = [Pool(**one) for one in call.lake.pools()]
+    return page(found, lambda one: one.name, limit, cursor)
+
+
+@routes.PUT("/pools/{name}", MAINTAIN_LAKE, status_code=204)
+def set_pool(call: Caller, name: str, body: PoolSlots) -> None:
+    call.lake.set_pool(name, body.slots)
+
+
+@routes.DELETE("/pools/{name}", MAINTAIN_LAKE, status_code=204)
+def delete_pool(call: Caller, name: str) -> None:
+    call.lake.delete_pool(name)
+
+
+def _shown(call: Call, report: PlanReport) -> PlanReport:
+    """Without the names of readers that the caller may not see."""
+
+    def seen(text: str) -> bool:
+        name: RepoName = parse_repo(text)
+        return call.may(Permission.READ, name)
+
+    plans = (
+        replace(one, downstream=tuple(text for text in one.downstream if seen(text)))
+        for one in report.pipelines
+    )
+    return replace(report, pipelines=tuple(plans))
+
+
+def _downwards(number: int) -> str:
+    """A key by which larger numbers come first."""
+    return f"{(1 << 62) - number:020d}"

@@ -19,6 +19,8 @@ _SELECT = """
 """
 # One round trip fetches this many links of a chain.
 _PAGE = 256
+# Of the first one fewer: most who ask want to see the newest commits only.
+_FIRST_PAGE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,36 +192,56 @@ def chain(session: Session, repo: int, head: str, limit: int) -> list[Commit]:
     return [_commit(row) for row in rows]
 
 
-def walk(fetch: Callable[[str, int], Sequence[Commit]], heads: Iterable[str]) -> Iterator[Commit]:
+class Walk:
     """All ancestors of `heads` and themselves, newest first, children before parents.
 
     `fetch(id, n)` gives a piece of the first-parent chain, as `chain` does; no transaction
     is held while the caller looks at what it got.
     """
-    fetched: dict[str, Commit] = {}
-    queue: list[tuple[int, int, str]] = []
-    seen: set[str] = set()
-    page = 16
 
-    def push(commit_id: str) -> None:
-        nonlocal page
-        if commit_id in seen:
+    def __init__(self, fetch: Callable[[str, int], Sequence[Commit]], heads: Iterable[str]) -> None:
+        self._fetch = fetch
+        self._fetched: dict[str, Commit] = {}
+        self._queue: list[tuple[int, int, str]] = []
+        self._seen: set[str] = set()
+        self._waiting: tuple[str, ...] = ()
+        for head in heads:
+            self._push(head, _FIRST_PAGE)
+
+    def __iter__(self) -> Iterator[Commit]:
+        return self
+
+    def __next__(self) -> Commit:
+        self._go_on()
+        if not self._queue:
+            raise StopIteration
+        commit = self._fetched.pop(heapq.heappop(self._queue)[2])
+        self._waiting = commit.parents
+        return commit
+
+    def ends(self) -> list[str]:
+        """Where the walk has come to: another one from these heads would go on as this one."""
+        self._go_on()
+        return [commit_id for _, _, commit_id in sorted(self._queue)]
+
+    def _go_on(self) -> None:
+        waiting, self._waiting = self._waiting, ()
+        for parent in waiting:
+            self._push(parent, _PAGE)
+
+    def _push(self, commit_id: str, page: int) -> None:
+        if commit_id in self._seen:
             return
-        seen.add(commit_id)
-        if commit_id not in fetched:
-            fetched.update((commit.id, commit) for commit in fetch(commit_id, page))
-            page = _PAGE
-        if found := fetched.get(commit_id):
-            # Ids tell when work began; what was finished later may have begun before.
-            heapq.heappush(queue, (-(found.finished or 0), -found.generation, commit_id))
+        self._seen.add(commit_id)
+        if commit_id not in self._fetched:
+            self._fetched.update((one.id, one) for one in self._fetch(commit_id, page))
+        if found := self._fetched.get(commit_id):
+            heapq.heappush(self._queue, walk_order(found))
 
-    for head in heads:
-        push(head)
-    while queue:
-        commit = fetched.pop(heapq.heappop(queue)[2])
-        yield commit
-        for parent in commit.parents:
-            push(parent)
+
+def walk_order(commit: Commit) -> tuple[int, int, str]:
+    """Ids tell when work began; what was finished later may have begun before."""
+    return -(commit.finished or 0), -commit.generation, commit.id
 
 
 def links(session: Session, repo: int) -> dict[str, Link]:

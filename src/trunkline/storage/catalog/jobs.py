@@ -67,8 +67,13 @@ def listed(
     backfill: str | None = None,
     unfinished: bool = False,
     limit: int | None = None,
+    before: tuple[int, str, int] | None = None,
+    among: Iterable[int] | None = None,
 ) -> list[Job]:
-    """Jobs, newest first."""
+    """Jobs, newest first; `before` is the last one seen: when it was made, its id and its repo.
+
+    With `among` those of these repos.
+    """
     wheres = ["1 = 1"]
     wheres += ["j.repo = :repo"] * (repo is not None)
     wheres += ["j.state = :state"] * (state is not None)
@@ -76,6 +81,10 @@ def listed(
     wheres += ["j.id >= :low AND j.id < :high"] * (id_prefix is not None)
     wheres += ["j.backfill = :backfill"] * (backfill is not None)
     wheres += ["j.finished IS NULL"] * unfinished
+    wheres += ["(j.created, j.id, j.repo) < (:created, :id, :last_repo)"] * (before is not None)
+    if among is not None:
+        wheres.append(f"j.repo IN ({', '.join(str(int(key)) for key in among) or 'NULL'})")
+    created, last_id, last_repo = before or (None, None, None)
     tail = "LIMIT :limit" if limit is not None else ""
     rows = session.all(
         f"""{_SELECT} WHERE {" AND ".join(wheres)}
@@ -88,7 +97,20 @@ def listed(
             "high": f"{id_prefix}g",
             "backfill": backfill,
             "limit": limit,
+            "created": created,
+            "id": last_id,
+            "last_repo": last_repo,
         },
+    )
+    return [_job(row) for row in rows]
+
+
+def ended_since(session: Session, moment: int, oldest: int, limit: int) -> list[Job]:
+    """Jobs that ended at or after a moment, in that order, of those made since `oldest`."""
+    rows = session.all(
+        f"""{_SELECT} WHERE j.created >= :oldest AND j.finished >= :moment
+            ORDER BY j.finished, j.created, j.id, j.repo LIMIT :limit""",
+        {"moment": moment, "oldest": oldest, "limit": limit},
     )
     return [_job(row) for row in rows]
 

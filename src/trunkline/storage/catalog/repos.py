@@ -34,6 +34,7 @@ def add_project(session: Session, name: str, description: str) -> None:
 
 
 def remove_project(session: Session, name: str) -> None:
+    session.execute("DELETE FROM grants WHERE scope = :name", {"name": name})
     session.execute("DELETE FROM projects WHERE name = :name", {"name": name})
 
 
@@ -107,6 +108,12 @@ def readers(session: Session, key: int) -> list[RepoName]:
 def remove(session: Session, key: int) -> None:
     """Forget the repo and all its history. The bytes are left to gc."""
     own = {"key": key}
+    # Its name may come to mean another repo, which nobody was given a role on.
+    session.execute(
+        """DELETE FROM grants WHERE scope =
+               (SELECT project || '/' || name FROM repos WHERE key = :key)""",
+        own,
+    )
     session.execute("DELETE FROM provenance WHERE repo = :key OR source_repo = :key", own)
     for table in (
         *("staged", "tags", "triggers", "branches", "reflog", "leases"),

@@ -28,54 +28,23 @@ def parse(line: bytes) -> Fields:
     return fields[0], digest, int(fields[2]), fields[3], -1 if fields[4] == b"-" else int(fields[4])
 
 
-class Exporter:
-    """Writes files below `dest`, never outside of it. Belongs to one thread."""
+class Placer:
+    """Writes files below `dest`, never outside of it. `strip` is the folder that becomes it."""
 
-    def __init__(self, store: ObjectStore, dest: bytes, strip: bytes, overwrite: bool) -> None:
-        self._store = store
+    def __init__(self, dest: bytes, strip: bytes, overwrite: bool) -> None:
         self._base = dest.rstrip(b"/") + b"/"
         self._strip = strip.rstrip(b"/") + b"/"
         self._made: set[bytes] = {self._base}
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._flags = flags | (os.O_TRUNC if overwrite else os.O_EXCL)
 
-    def write_packed(self, lines: Iterable[bytes]) -> int:
-        """Write packed files given in the order of their packs; the bytes written."""
-        total = 0
-        for span in _spans(map(parse, lines)):
-            start = span[0][4]
-            length = max(fields[4] + fields[2] for fields in span) - start
-            key = span[0][3].decode()
-            try:
-                view = memoryview(self._store.get_range(key, start, length) if length else b"")
-            except FileNotFoundError:
-                raise missing(span[0][0].decode(), span[0][1].decode(), key) from None
-            for path, digest, size, _, offset in span:
-                data = view[offset - start : offset - start + size]
-                if blake3(data).hexdigest().encode() != digest:
-                    raise corrupt(path.decode(), digest.decode(), key)
-                self._write(path, data)
-            total += sum(fields[2] for fields in span)
-        return total
-
-    def write_whole(self, line: bytes, wrote: Callable[[int], None]) -> None:
-        """Write a file that is an object of its own, piece by piece."""
-        path, digest, size, key, _ = parse(line)
-        hasher = blake3()
-        done = 0
+    def write(self, path: bytes, pieces: Iterable[bytes]) -> None:
+        """Write one file; on an error nothing of it is left."""
         target = self.target(path)
         fd = self._create(target)
         try:
-            for piece in self._store.stream(key.decode()):
-                hasher.update(piece)
+            for piece in pieces:
                 _write_all(fd, piece, target)
-                done += len(piece)
-                wrote(len(piece))
-            if done != size or hasher.hexdigest().encode() != digest:
-                raise corrupt(path.decode(), digest.decode(), key.decode())
-        except FileNotFoundError:
-            os.unlink(target)
-            raise missing(path.decode(), digest.decode(), key.decode()) from None
         except BaseException:
             os.unlink(target)
             raise
@@ -130,7 +99,58 @@ class Exporter:
         self._made.add(folder)
 
 
-def _spans(files: Iterable[Fields]) -> Iterator[list[Fields]]:
+class Exporter(Placer):
+    """Writes files of a store. Belongs to one thread."""
+
+    def __init__(self, store: ObjectStore, dest: bytes, strip: bytes, overwrite: bool) -> None:
+        super().__init__(dest, strip, overwrite)
+        self._store = store
+
+    def write_packed(self, lines: Iterable[bytes]) -> int:
+        """Write packed files given in the order of their packs; the bytes written."""
+        total = 0
+        for span in spans(map(parse, lines)):
+            start = span[0][4]
+            length = max(fields[4] + fields[2] for fields in span) - start
+            key = span[0][3].decode()
+            try:
+                view = memoryview(self._store.get_range(key, start, length) if length else b"")
+            except FileNotFoundError:
+                raise missing(span[0][0].decode(), span[0][1].decode(), key) from None
+            for path, digest, size, _, offset in span:
+                data = view[offset - start : offset - start + size]
+                if blake3(data).hexdigest().encode() != digest:
+                    raise corrupt(path.decode(), digest.decode(), key)
+                self._write(path, data)
+            total += sum(fields[2] for fields in span)
+        return total
+
+    def write_whole(self, line: bytes, wrote: Callable[[int], None]) -> None:
+        """Write a file that is an object of its own, piece by piece."""
+        path, digest, size, key, _ = parse(line)
+        hasher = blake3()
+        done = 0
+        target = self.target(path)
+        fd = self._create(target)
+        try:
+            for piece in self._store.stream(key.decode()):
+                hasher.update(piece)
+                _write_all(fd, piece, target)
+                done += len(piece)
+                wrote(len(piece))
+            if done != size or hasher.hexdigest().encode() != digest:
+                raise corrupt(path.decode(), digest.decode(), key.decode())
+        except FileNotFoundError:
+            os.unlink(target)
+            raise missing(path.decode(), digest.decode(), key.decode()) from None
+        except BaseException:
+            os.unlink(target)
+            raise
+        finally:
+            os.close(fd)
+
+
+def spans(files: Iterable[Fields]) -> Iterator[list[Fields]]:
     """Neighbours in a pack, to be read at once."""
     span: list[Fields] = []
     key, start, end = b"", 0, 0

@@ -1,0 +1,63 @@
+"""Spark's queries: asked of the worker's process, which has the Spark, over its unix socket.
+
+The socket is the worker's own and only its parent's to open: who asks is said in a header, and
+believed. No other door believes it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx2
+from fastapi import Request
+from pydantic import ValidationError
+
+from trunkline.errors import TrunklineError, Unavailable, Usage
+from trunkline.model.access import Principal
+from trunkline.query.result import Result
+from trunkline.sdk.remote.client import CONNECT_SECONDS, READ_SECONDS, Client
+from trunkline.sdk.remote.results import RemoteAnswer
+from trunkline.sdk.wire.sql import NewQuery
+from trunkline.sdk.wire.values import API, adapter
+
+PRINCIPAL = "X-Trunkline-Principal"
+
+
+def forwarded_principal(request: Request) -> Principal | None:
+    """Who asks, as the server says that passes it on; on no other way in than a unix socket.
+
+    To be asked only where that socket is the worker's, which nobody but its user can open.
+    """
+    told = request.headers.get(PRINCIPAL)
+    _, port = request.scope.get("server") or ("", 0)
+    if told is None or port is not None:
+        return None
+    try:
+        found: Principal = adapter(Principal).validate_json(told)
+    except ValidationError:
+        raise Usage(f"The header {PRINCIPAL} cannot be read.") from None
+    return found
+
+
+class SocketClient(Client):
+    """The way to a worker's process, in the name of who asks."""
+
+    def __init__(self, socket: Path, who: Principal) -> None:
+        self.url = "http://worker"
+        self._http = httpx2.Client(
+            base_url=self.url + API,
+            transport=httpx2.HTTPTransport(uds=str(socket)),
+            headers={PRINCIPAL: json.dumps(adapter(Principal).dump_python(who, mode="json"))},
+            timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+            trust_env=False,
+        )
+
+    def _unreachable(self, error: Exception) -> TrunklineError:
+        return Unavailable("The worker that runs Spark has gone away.", hint="Ask again.")
+
+
+def ask_worker(socket: Path, who: Principal, asked: NewQuery) -> Result:
+    """The query as the worker answers it. Its rows come as they are read."""
+    answer = RemoteAnswer(SocketClient(socket, who), asked)
+    return Result(answer, asked.text, answer.sources)

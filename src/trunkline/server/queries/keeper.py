@@ -1,0 +1,249 @@
+"""All queries of a server: a few run at once, the others wait their turn, fair to everybody."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from threading import Condition, Lock, Thread
+from time import monotonic
+from uuid import uuid4
+from weakref import WeakKeyDictionary, finalize, ref
+
+from trunkline.engine.options import machine_memory
+from trunkline.errors import Failed, Precondition, TimedOut, TooLarge, TooManyRequests
+from trunkline.model.access import LAKE, Permission, Principal
+from trunkline.model.commits import RepoName
+from trunkline.model.time import now_micros
+from trunkline.query.ask import Engine
+from trunkline.query.kept import Kept
+from trunkline.query.result import Result
+from trunkline.sdk.wire.arrow import value_from_json
+from trunkline.sdk.wire.sql import NewQuery, QueryState
+from trunkline.server.queries.query import Query, Stopped, no_query, ours
+from trunkline.server.queries.spool import Spool
+from trunkline.server.service import Service
+
+AT_ONCE = 3
+"""Queries that run at the same time; of one person at most one less, so that others get on."""
+MOST_WAITING = 100
+MOST_TEXT = 1 << 20
+MOST_KEPT = 50
+"""Of one person: the oldest that have ended give way."""
+KEPT_SECONDS = 600.0
+KEPT_BYTES = 16 << 30
+AGAIN_SECONDS = 0.1
+"""An engine that was told to stop between two of its steps did not hear it: it is told again."""
+
+
+class Keeper:
+    """The queries of one service."""
+
+    def __init__(self, service: Service) -> None:
+        self._held = ref(service)
+        self._timeout = service.settings.seconds("sql.timeout")
+        memory = service.settings.number("sql.memory") or machine_memory() // 2
+        share = f"{max(64, (memory // AT_ONCE) >> 20)}MiB"
+        self._kept = Kept(service.lake._core, memory=share, apart=True)
+        self._folder = Path(tempfile.mkdtemp(prefix="trunkline-answers-"))
+        self._queries: dict[str, Query] = {}
+        self._queue: list[Query] = []
+        self._running: set[Query] = set()
+        self._changed = Condition()
+        self._watcher: Thread | None = None
+        self._closed = False
+        self._clear = finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+
+    def ask(self, who: Principal, asked: NewQuery) -> Query:
+        """Take a query: it runs at once, or when it is its turn."""
+        if len(asked.text) > MOST_TEXT:
+            raise TooLarge(f"A query has at most {MOST_TEXT:,} characters.")
+        name = uuid4().hex
+        project = asked.project or self._service.lake.project
+        query = Query(name, who, asked, project, Spool(self._folder / name))
+        with self._changed:
+            if self._closed or len(self._queue) >= MOST_WAITING:
+                raise TooManyRequests("Too many queries wait already.", hint="Ask again later.")
+            self._queries[name] = query
+            self._queue.append(query)
+            self._start_next()
+            if self._watcher is None:
+                self._watcher = Thread(target=self._watch, name="queries", daemon=True)
+                self._watcher.start()
+        return query
+
+    def get(self, who: Principal, name: str) -> Query:
+        """Somebody's own query. One of others is not there."""
+        query = self._queries.get(name)
+        if query is None or not query.is_for(who):
+            raise no_query(name)
+        query.touched = monotonic()
+        return query
+
+    def of(self, who: Principal) -> list[Query]:
+        return [one for one in list(self._queries.values()) if one.is_for(who)]
+
+    def drop(self, query: Query) -> None:
+        """Cancel one that runs or waits; of one that has ended the rows are forgotten."""
+        with self._changed:
+            if query.final:
+                self._forget(query)
+                return
+            why = Failed("The query was cancelled.")
+            if query in self._queue:
+                self._queue.remove(query)
+                query.end(QueryState.CANCELLED, why)
+            self._changed.notify_all()
+        query.stop(why)
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            waiting, self._queue = self._queue, []
+            running = list(self._running)
+            self._changed.notify_all()
+        for query in (*waiting, *running):
+            query.stop(Failed("The server stops."))
+        self._kept.close()
+        self._clear()
+
+    @property
+    def _service(self) -> Service:
+        found = self._held()
+        if found is None:
+            raise Failed("The server stops.")
+        return found
+
+    # -- how -----------------------------------------------------------------------------------
+
+    def _start_next(self) -> None:
+        """Run what may: first of those who run the least, then who came first."""
+        while self._queue and len(self._running) < AT_ONCE:
+            busy = Counter(_key(one.owner) for one in self._running)
+            query = min(self._queue, key=lambda one: (busy[_key(one.owner)], one.created))
+            if busy[_key(query.owner)] >= max(1, AT_ONCE - 1):
+                return
+            self._queue.remove(query)
+            self._running.add(query)
+            query.running_since = monotonic()
+            Thread(target=self._run, args=(query,), name=f"query-{query.id}", daemon=True).start()
+
+    def _run(self, query: Query) -> None:
+        query.started = now_micros()
+        query.state = QueryState.RUNNING
+        state, error = QueryState.DONE, None
+        try:
+            query.step()
+            query.result = self._result(query)
+            query.step()
+            query.spool.write(query.result.batches(), query.step)
+        except BaseException as caught:  # also what an interrupted engine raises
+            error = query.stopped or ours(caught)
+            cancelled = query.stopped is not None and not isinstance(error, TimedOut)
+            state = QueryState.CANCELLED if cancelled else QueryState.FAILED
+            if not isinstance(caught, Stopped | Exception | KeyboardInterrupt):
+                raise
+        finally:
+            if state is not QueryState.DONE:
+                query.spool.drop()
+            query.end(state, error)
+            with self._changed:
+                self._running.discard(query)
+                self._start_next()
+                self._changed.notify_all()
+
+    def _result(self, query: Query) -> Result:
+        asked, who = query.asked, query.owner
+        engine = self._service.engine
+        if asked.engine == Engine.SPARK and engine != "here":
+            if engine is None:
+                raise Precondition("This server has no worker, so Spark cannot be asked.")
+            from trunkline.server.queries.forwarding import ask_worker
+
+            return ask_worker(Path(engine), who, asked)
+
+        def allowed(repo: RepoName) -> bool:
+            return who.may_repo(Permission.READ, repo)
+
+        lake = self._service.lake_of(who).bound(project=query.project)
+        given = asked.params
+        params = {name: value_from_json(one) for name, one in given.items()} if given else None
+        return lake._query(
+            self._kept,
+            asked.text,
+            engine=asked.engine,
+            at=asked.at,
+            params=params,
+            allowed=allowed,
+            places=who.may(Permission.ADMIN, LAKE),
+        )
+
+    def _watch(self) -> None:
+        """End what takes too long, repeat what was not heard, forget what nobody reads."""
+        while True:
+            with self._changed:
+                if self._closed or not self._queries:
+                    self._watcher = None
+                    return
+                now = monotonic()
+                late = [one for one in self._running if now - one.running_since >= self._timeout]
+                unheard = [one for one in self._running if one.stopped is not None]
+                self._forget_old(now)
+                self._changed.wait(AGAIN_SECONDS if unheard or late else self._pause(now))
+            for query in late:
+                query.stop(TimedOut(f"The query took longer than {self._timeout:g} seconds."))
+            for query in unheard:
+                with suppress(Exception):
+                    query.interrupt()
+
+    def _pause(self, now: float) -> float:
+        """Seconds until something may be late or too old."""
+        ends = [one.running_since + self._timeout for one in self._running]
+        ends += [one.touched + KEPT_SECONDS for one in self._queries.values() if one.final]
+        return max(0.01, min(ends, default=now + KEPT_SECONDS) - now)
+
+    def _forget_old(self, now: float) -> None:
+        ended = sorted((one for one in self._queries.values() if one.final), key=_touched)
+        size = sum(one.spool.size for one in ended)
+        count = Counter(_key(one.owner) for one in ended)
+        for query in ended:
+            old = now - query.touched >= KEPT_SECONDS
+            if old or size > KEPT_BYTES or count[_key(query.owner)] > MOST_KEPT:
+                size -= query.spool.size
+                count[_key(query.owner)] -= 1
+                self._forget(query)
+
+    def _forget(self, query: Query) -> None:
+        self._queries.pop(query.id, None)
+        query.spool.drop()
+
+
+def _key(who: Principal) -> tuple[str, str]:
+    return who.kind, who.name
+
+
+def _touched(query: Query) -> float:
+    return query.touched
+
+
+_keepers: WeakKeyDictionary[Service, Keeper] = WeakKeyDictionary()
+_making = Lock()
+
+
+def keeper_of(service: Service) -> Keeper:
+    """The queries of a service, from its first query on."""
+    with _making:
+        found = _keepers.get(service)
+        if found is None:
+            found = _keepers[service] = Keeper(service)
+        return found
+
+
+def close_queries(service: Service) -> None:
+    """End what runs: the service stops."""
+    with _making:
+        found = _keepers.pop(service, None)
+    if found is not None:
+        found.close()

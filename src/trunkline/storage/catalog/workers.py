@@ -1,0 +1,60 @@
+"""Workers: who runs jobs here, by a lease that each renews, and what one that died had in hand."""
+
+from __future__ import annotations
+
+from trunkline.model.jobs import JobState
+from trunkline.model.workers import WorkerInfo
+from trunkline.storage.catalog.database import Session
+
+_KIND = "worker"
+
+
+def beat(session: Session, name: str, lease_micros: int) -> None:
+    """A worker says that it is alive, and will be for a while."""
+    now = session.now()
+    values = {"id": _id(name), "kind": _KIND, "name": name, "now": now,
+              "expires": now + lease_micros}  # fmt: skip
+    if not session.execute("UPDATE leases SET expires = :expires WHERE id = :id", values):
+        session.execute(
+            """INSERT INTO leases (id, kind, holder, started, expires)
+               VALUES (:id, :kind, :name, :now, :expires)""",
+            values,
+        )
+
+
+def alive(session: Session) -> list[WorkerInfo]:
+    """Those that were heard of lately, oldest first, with the number of jobs that each has."""
+    rows = session.all(
+        """SELECT l.holder, l.started, (SELECT count(*) FROM jobs j
+               WHERE j.holder = l.holder AND j.finished IS NULL AND j.expires > :now) AS jobs
+           FROM leases l WHERE l.kind = :kind AND l.expires > :now
+           ORDER BY l.started, l.holder""",
+        {"kind": _KIND, "now": session.now()},
+    )
+    return [WorkerInfo(row["holder"], row["started"], row["jobs"]) for row in rows]
+
+
+def leave(session: Session, name: str) -> None:
+    session.execute("DELETE FROM leases WHERE id = :id", {"id": _id(name)})
+
+
+def buried(session: Session, name: str, reason: str) -> int:
+    """A worker is dead for certain: others may have its jobs and ingests now; how many jobs.
+
+    Each counts as tried, since the job may be what killed it.
+    """
+    values = {"name": name, "now": session.now(), "state": str(JobState.WAITING), "reason": reason}
+    handed = session.execute(
+        """UPDATE jobs SET state = :state, reason = :reason, not_before = :now, expires = 0,
+               holder = NULL
+           WHERE holder = :name AND finished IS NULL AND expires > :now""",
+        values,
+    )
+    session.execute("UPDATE flows SET expires = 0, holder = NULL WHERE holder = :name", values)
+    # Also that of its heart: gc may take what no result names.
+    session.execute("DELETE FROM leases WHERE holder = :name", values)
+    return handed
+
+
+def _id(name: str) -> str:
+    return f"worker {name}"

@@ -1,0 +1,152 @@
+"""Queries that a server keeps: what ends them, what is kept of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import trunkline as tl
+from trunkline import Lake, settings
+from trunkline.errors import Failed, NotFound, TimedOut, TooLarge, Unavailable
+from trunkline.model.access import owner_of_lake
+from trunkline.sdk.wire.arrow import read_stream
+from trunkline.sdk.wire.sql import NewQuery, QueryState
+from trunkline.server.queries import keeper as keepers
+from trunkline.server.queries.answers import followed
+from trunkline.server.queries.keeper import Keeper, keeper_of
+from trunkline.server.queries.query import Query
+from trunkline.server.queries.spool import Spool
+from trunkline.server.service import Service
+
+LONG = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range % 7 = 3"
+WHO = owner_of_lake("ada")
+_services: list[Service] = []
+"""Who keeps queries does not keep the service."""
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with tl.init(tmp_path) as made:
+        yield made
+
+
+def kept(lake: Lake, **options: str) -> Keeper:
+    found = settings.load(
+        lake._folder, {name.replace("_", "."): one for name, one in options.items()}
+    )
+    service = Service(lake, found)
+    keeper = keeper_of(service)
+    _services.append(service)
+    return keeper
+
+
+def ended(query: Query) -> Query:
+    assert asyncio.run(query.until(lambda: False, 60))
+    return query
+
+
+class TestEnds:
+    def test_one_that_takes_too_long(self, lake):
+        keeper = kept(lake, sql_timeout="200ms")
+        query = ended(keeper.ask(WHO, NewQuery(LONG)))
+        assert query.state is QueryState.FAILED
+        assert isinstance(query.error, TimedOut)
+        assert not query.spool.path.exists()
+        keeper.close()
+
+    def test_one_that_needs_too_much_memory(self, lake):
+        keeper = kept(lake, sql_memory="1MiB")
+        text = "SELECT list(a.range), list(a.range + 1) FROM range(20000000) a"
+        query = ended(keeper.ask(WHO, NewQuery(text)))
+        assert isinstance(query.error, Unavailable)
+        assert "more memory" in query.error.message
+        keeper.close()
+
+    def test_the_server_stops(self, lake):
+        keeper = kept(lake)
+        query = keeper.ask(WHO, NewQuery(LONG))
+        keeper.close()
+        assert ended(query).state is QueryState.CANCELLED
+        with pytest.raises(Failed):
+            query.rows()
+
+    def test_what_nobody_reads_is_forgotten(self, lake, monkeypatch):
+        monkeypatch.setattr(keepers, "KEPT_SECONDS", 0.05)
+        keeper = kept(lake)
+        query = ended(keeper.ask(WHO, NewQuery("SELECT 1")))
+        watcher = keeper._watcher
+        if watcher is not None:
+            watcher.join(60)
+        assert not query.spool.path.exists()
+        with pytest.raises(NotFound):
+            keeper.get(WHO, query.id)
+
+    def test_too_many_of_one_person(self, lake, monkeypatch):
+        monkeypatch.setattr(keepers, "MOST_KEPT", 2)
+        keeper = kept(lake)
+        asked = [ended(keeper.ask(WHO, NewQuery(f"SELECT {n}"))) for n in range(4)]
+        with keeper._changed:
+            keeper._forget_old(0.0)
+        assert keeper.of(WHO) == asked[-2:]
+        keeper.close()
+
+
+def numbers(start: int, count: int) -> pa.RecordBatch:
+    return pa.record_batch({"n": pa.array(range(start, start + count), pa.int64())})
+
+
+def spooled(folder: Path, *batches: pa.RecordBatch, **most: int) -> Spool:
+    spool = Spool(folder / "spool", **most)
+    reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    spool.write(reader, lambda: None)
+    return spool
+
+
+class TestSpool:
+    def test_any_rows(self, tmp_path):
+        spool = spooled(tmp_path, numbers(0, 100_000), numbers(100_000, 5), numbers(100_005, 0))
+        for start, count in ((0, 3), (65_534, 4), (99_999, 3), (100_004, 9), (100_005, 1), (7, 0)):
+            found = [n for batch in spool.batches(start, count) for n in batch["n"].to_pylist()]
+            assert found == list(range(start, min(100_005, start + count)))
+        assert spool.reader().read_all().num_rows == 100_005
+
+    def test_words_of_a_dictionary(self, tmp_path):
+        words = [pa.array(["a", "b", None] * 3).dictionary_encode() for _ in range(3)]
+        spool = spooled(tmp_path, *(pa.record_batch({"w": one}) for one in words))
+        found = [w for batch in spool.batches(8, 3) for w in batch["w"].to_pylist()]
+        assert found == [None, "a", "b"]
+
+    def test_no_columns(self, tmp_path):
+        nothing = pa.record_batch({"n": [1, 2]}).select([])
+        assert spooled(tmp_path, nothing).reader().read_all().shape == (2, 0)
+
+    @pytest.mark.parametrize("most", [{"rows": 10}, {"size": 1000}])
+    def test_too_much(self, tmp_path, most):
+        with pytest.raises(TooLarge, match="more than"):
+            spooled(tmp_path, numbers(0, 11), numbers(11, 100_000), **most)
+
+
+def test_rows_are_followed_while_they_come(tmp_path):
+    query = Query("q", WHO, NewQuery("…"), "default", Spool(tmp_path / "spool"))
+
+    async def read() -> int:
+        def steps() -> Iterator[pa.RecordBatch]:
+            for number in range(5):
+                yield numbers(number, 1)
+
+        def write() -> None:
+            reader = pa.RecordBatchReader.from_batches(numbers(0, 1).schema, steps())
+            query.spool.write(reader, query.step)
+            query.end(QueryState.DONE)
+
+        writing = asyncio.get_running_loop().run_in_executor(None, write)
+        await query.until(lambda: query.spool.rows > 0)
+        pieces = [piece async for piece in followed(query)]
+        await writing
+        return int(read_stream(iter(pieces)).read_all().num_rows)
+
+    assert asyncio.run(read()) == 5
