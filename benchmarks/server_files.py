@@ -3,10 +3,9 @@
 The peers are a few lines of Starlette under the same uvicorn: one writes the body of a request to
 a file as it comes, the other serves a file with `FileResponse`. Neither hashes, neither syncs; a
 third syncs what it wrote, as ours does. Small files are put into a local lake by the same SDK.
-The one request
-is measured against its budget; beside it stands what the SDK's `put` of the same folder takes, which
-reads the files, asks which of them are known, and sends several bundles. Clients and servers share
-the cores of one computer.
+The one request is measured against its budget; beside it stands what the SDK's `put` of the same
+folder takes, which reads the files, asks which of them are known, and sends several bundles.
+Clients and servers share the cores of one computer.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def run(bench: Bench) -> Iterator[Result]:
         *one,
         ("GET", f"{place}/branches", ""),
         ("GET", f"{place}/commits/{commit_id}", ""),
-        ("GET", f"{place}/commits?limit=20", ""),
+        ("GET", f"{place}/log?limit=20", ""),
         ("GET", f"{place}/files?at=main&path=/day%3D003", ""),
     ]
     with plain("benchmarks.peers.bare_api:app") as bare:

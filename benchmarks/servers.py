@@ -42,8 +42,9 @@ def plain(app: str, **environment: str) -> Iterator[str]:
         "import sys, uvicorn, socket\n"
         "s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(128)\n"
         "print(s.getsockname()[1], flush=True)\n"
-        f"uvicorn.run({app!r}, fd=s.fileno(), http='httptools', loop='uvloop', "
+        f"config = uvicorn.Config({app!r}, http='httptools', loop='uvloop', "
         "log_level='warning', access_log=False)\n"
+        "uvicorn.Server(config).run(sockets=[s])\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code],

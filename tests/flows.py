@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from tests.served import home
 from trunkline import Lake
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Origin, RepoKind, RepoName
@@ -31,7 +32,7 @@ INGEST = {"ingest": {"name": "feed"}, "source": {"rate": {"rows_per_second": 10}
 
 
 def key_of(lake: Lake, name: str) -> int:
-    with lake._core.database.read() as session:
+    with home(lake)._core.database.read() as session:
         key = repos.key_of(session, RepoName("default", name))
     assert key is not None
     return key
@@ -39,7 +40,7 @@ def key_of(lake: Lake, name: str) -> int:
 
 def flow_of(lake: Lake, name: str) -> Flow:
     key = key_of(lake, name)
-    with lake._core.database.read() as session:
+    with home(lake)._core.database.read() as session:
         found = flows.find(session, key)
     assert found is not None
     return found
@@ -53,7 +54,7 @@ def commit(
     also: Callable[[Session, str], None] | None = None,
 ) -> str:
     """A commit in the output of a flow, and with it what `also` does in its transaction."""
-    with Transaction(lake._core, "stream") as made:
+    with Transaction(home(lake)._core, "stream") as made:
         target = Ref(RepoName("default", name), branch)
         draft = made.draft(target, text, origin=Origin.PIPELINE, kind=RepoKind.OUTPUT)
         draft.changes.put_all([made.intake.add_bytes(f"/{made.id}.txt", text.encode())])
@@ -80,7 +81,7 @@ def batch(
 def empty_batch(lake: Lake, name: str, end: Mapping[str, Any]) -> None:
     """A batch that made no commit."""
     key = key_of(lake, name)
-    with lake._core.database.write() as session:
+    with home(lake)._core.database.write() as session:
         flows.advance(session, key, None, end, {})
 
 

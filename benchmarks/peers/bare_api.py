@@ -18,5 +18,5 @@ _ANSWER = {
 
 
 @app.get("/api/v1/repos/{project}/{repo}")
-def get_repo(project: str, repo: str) -> dict[str, object]:
+async def get_repo(project: str, repo: str) -> dict[str, object]:
     return _ANSWER

@@ -4,6 +4,9 @@
     ```console one        one command, whose output has prompts of its own
     ```python run         run where the shell stands; a ```text block right after is its output
 
+A command that ends with "&" is a server. The page goes on when it has said where it is, and it
+is stopped with the page. Pages show the usual ports; each run has some of its own.
+
 What a run cannot repeat is compared by kind: commit ids, moments, milliseconds, sizes of
 compressed objects. Ids are bound one to one over the whole page, so a page that shows the
 wrong one fails. A line that is only "…" stands for any number of lines.
@@ -12,12 +15,16 @@ wrong one fails. A line that is only "…" stands for any number of lines.
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +34,7 @@ from trunkline.engine.options import cache_folder
 ROOT = Path(__file__).resolve().parents[2]
 ANYTHING = "…"
 HOME_ON_THE_PAGE = "/home/ada"
+PORTS_ON_THE_PAGE = {"--port": 8470, "--s3-port": 8471}
 
 
 @dataclass
@@ -118,6 +126,13 @@ _VARYING = (
     (re.compile(r"\b[\w.-]+:\d+:[0-9a-f]{4}$"), "<worker>"),
     (re.compile(r"\blocal-\d{13}\b"), "<spark>"),
     (re.compile(r"^\d\d:\d\d:\d\d "), "<time> "),
+    # Servers: tokens, ids of requests, what JSON answers are known by.
+    (re.compile(r"\btl_[0-9a-f]{16}_[\w-]*…?"), "<token>"),
+    (re.compile(r"\b(tl_)?[0-9a-f]{16}\b"), "<token id>"),
+    (re.compile(r"(secret key  )\S+"), r"\1<secret>"),
+    (re.compile(r"(request[_-]id\W+)[0-9a-f]{32}"), r"\1<request>"),
+    (re.compile(r'(etag: )"[0-9a-f]{24}"'), r"\1<tag>"),
+    (re.compile(r"^(date: ).*"), r"\1<moment>"),
 )  # fmt: skip
 # Where a column's width depends on such values, so does the space beside it.
 _STRETCHED = re.compile(r"<took>|<rate>|\b(?:TOOK|RATE)\b")
@@ -197,6 +212,8 @@ class Shell:
         clone = self.home / "trunkline"
         clone.mkdir(parents=True)
         (folder / "tmp").mkdir()
+        self._ports = dict(zip(PORTS_ON_THE_PAGE, _free_ports(), strict=False))
+        self._served = folder / "served"
         (clone / ".venv").symlink_to(sys.prefix)
         (clone / "examples").symlink_to(ROOT / "examples")
         self._lend_make(folder / "bin")
@@ -234,6 +251,9 @@ class Shell:
     def run(self, command: str) -> tuple[int, list[str]]:
         """Exit code, and the lines printed to stdout and stderr as they came."""
         assert self._process.stdin and self._process.stdout
+        command = self._with_ports(command)
+        if command.endswith(" &"):
+            command = self._serving(command)
         # The braces keep `cd` and `export`; $? is what the page's own `echo $?` will see.
         script = (
             f'{{ {command}\n}} </dev/null\n__rc=$?; printf "{_MARK} %d\\n" $__rc; (exit $__rc)\n'
@@ -256,19 +276,52 @@ class Shell:
 
     def run_python(self, code: str) -> tuple[int, list[str]]:
         script = self.folder / "tmp" / "block.py"
-        script.write_text(code, encoding="utf-8")
+        script.write_text(self._with_ports(code), encoding="utf-8")
         return self.run(f"python {script}")
 
+    def _serving(self, command: str) -> str:
+        """The server in the background, and what it says first. Its log is kept elsewhere."""
+        said = self._served.with_suffix(".said")
+        options = " ".join(f"{option} {port}" for option, port in self._ports.items())
+        command = command.replace("trunkline serve", f"trunkline serve {options}")
+        return (
+            f"rm -f {said}; {command.removesuffix(' &')} >{said} 2>{said}.log &\n"
+            f"echo $! >>{self._served}\n"
+            f"while ! [ -s {said} ] && kill -0 $! 2>/dev/null; do sleep 0.1; done\n"
+            f"cat {said}; [ -s {said} ] || {{ cat {said}.log; wait $!; }}"
+        )
+
     def close(self) -> None:
+        if self._served.exists():
+            for process in self._served.read_text().split():
+                with suppress(ProcessLookupError):
+                    os.kill(int(process), signal.SIGTERM)
+            if self._process.poll() is None:
+                self.run("wait")
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
                 pipe.close()
 
+    def _with_ports(self, text: str) -> str:
+        for option, shown in PORTS_ON_THE_PAGE.items():
+            text = text.replace(f"127.0.0.1:{shown}", f"127.0.0.1:{self._ports[option]}")
+        return text
+
     def _as_shown(self, line: str) -> str:
+        for option, shown in PORTS_ON_THE_PAGE.items():
+            line = line.replace(f"127.0.0.1:{self._ports[option]}", f"127.0.0.1:{shown}")
         line = line.replace(str(self.folder / "tmp"), "/tmp")
         return line.replace(str(self.home), HOME_ON_THE_PAGE)
+
+
+def _free_ports() -> Iterator[int]:
+    """Of four digits, as on the page: columns are as wide as what they hold."""
+    for port in random.sample(range(2000, 8000), 100):
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            yield port
 
 
 def perform(shell: Shell, step: Step, ids: Ids) -> tuple[int, list[str]]:

@@ -1,5 +1,6 @@
 """The comparison of pages forgives what no run can repeat, and nothing else."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,8 @@ ID_3 = "01a1dd29b94d7abc8def0123456789ab"
         (["a", "…", "z"], ["a", "b", "c", "z"]),
         (["a", "…", "z"], ["a", "z"]),
         (["…"], []),
+        (["token tl_65dff54ec54bdf11_…"], ["token tl_0123456789abcdef_Ff2Os5-x_Y"]),
+        (['{"request_id":"%s"}' % ("a" * 32)], ['{"request_id":"%s"}' % ("b" * 32)]),
         (["…", f"b {ID_1}"], [f"a {ID_2}", f"b {ID_3}"]),
     ],
 )
@@ -92,6 +95,30 @@ def test_blocks_become_steps(tmp_path):
 def test_a_block_may_hold_output_with_prompts(tmp_path):
     found = steps(page_of(tmp_path, "```console one\n$ make demo\n$ trunkline init\n```\n"))
     assert [(s.command, s.expected) for s in found] == [("make demo", ["$ trunkline init"])]
+
+
+def test_a_server_is_heard_and_stopped_with_the_page(tmp_path):
+    shell = Shell(tmp_path)
+    shell.run("mkdir ~/x && cd ~/x && trunkline init")
+    code, said = shell.run("trunkline serve --workers 0 &")
+    assert code == 0
+    assert said == [
+        "Serving /home/ada/x at http://127.0.0.1:8470, no worker. Ctrl-C stops it.",
+        "S3 at http://127.0.0.1:8471.",
+    ]
+    assert shell.run("curl -s http://127.0.0.1:8470/healthz") == (0, ['{"status":"ok"}'])
+    process = int((tmp_path / "served").read_text())
+    shell.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_a_server_that_does_not_start_says_why(tmp_path):
+    shell = Shell(tmp_path)
+    code, said = shell.run("trunkline serve &")
+    assert code
+    assert said[0].startswith("error: There is no lake")
+    shell.close()
 
 
 def test_the_shell_keeps_its_folder_and_sees_exit_codes(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
+from tests.served import home, through_door
 from trunkline import Lake
 
 
@@ -20,12 +21,21 @@ def new_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def lake(new_lake: Path, tmp_path: Path) -> Iterator[Lake]:
+@pytest.fixture(params=["local", "http"])
+def lake(request: pytest.FixtureRequest, new_lake: Path, tmp_path: Path) -> Iterator[Lake]:
+    """The lake in its folder, and the same through a server."""
     folder = tmp_path / "lake"
     shutil.copytree(new_lake, folder)
     with tl.open(folder, author="ada") as opened:
-        yield opened
+        if request.param == "local":
+            yield opened
+            return
+        with through_door(opened) as remote:
+            yield remote
+
+
+local = pytest.mark.parametrize("lake", ["local"], indirect=True)
+"""For what is done to the lake in its folder, and never through a server."""
 
 
 def put(lake: Lake, ref: str, **files: bytes | str) -> str:
@@ -52,7 +62,7 @@ def head(lake: Lake, ref: str) -> str | None:
 
 def objects(lake: Lake) -> list[Path]:
     """Every object of a lake in a folder."""
-    folder = Path(lake.location) / ".trunkline" / "objects"
+    folder = Path(home(lake).location) / ".trunkline" / "objects"
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 

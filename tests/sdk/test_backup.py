@@ -13,7 +13,7 @@ import pytest
 import trunkline as tl
 from tests.postgres import postgres
 from tests.s3 import ACCESS_KEY, SECRET_KEY, S3Server, s3_server
-from tests.sdk.conftest import put, tree
+from tests.sdk.conftest import local, put, tree
 from trunkline import Lake
 from trunkline.errors import (
     AlreadyExists,
@@ -24,6 +24,9 @@ from trunkline.errors import (
 )
 from trunkline.lake import backup as backups_of
 from trunkline.sdk import backups
+
+# A backup is made where the lake is: its key stays there, and a server's files are no caller's.
+pytestmark = local
 
 
 def everything(lake: Lake) -> dict[str, object]:

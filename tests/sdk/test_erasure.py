@@ -9,6 +9,7 @@ import pytest
 
 from tests.sdk.conftest import data_objects, head, objects, put, tree
 from tests.sdk.test_pruning import derive
+from tests.served import home
 from trunkline import Lake
 from trunkline.errors import Erased, NotFound
 from trunkline.model.commits import RepoCommit, RepoName
@@ -20,7 +21,7 @@ SECRET = b"the secret of Ada Lovelace"
 
 def found_anywhere(lake: Lake, needle: bytes = SECRET) -> list[str]:
     """Files of the lake's folder that hold these bytes."""
-    folder = Path(lake.location) / ".trunkline"
+    folder = Path(home(lake).location) / ".trunkline"
     search = subprocess.run(
         ["grep", "-rlaF", needle.decode(), str(folder)], capture_output=True, text=True, check=False
     )
@@ -161,9 +162,9 @@ def test_a_lake_with_erasures_is_sound(held: Lake):
 def test_an_erasure_that_was_only_recorded_is_finished_by_gc(held: Lake):
     """As after a crash between the record and the bytes."""
     for ref in ("orders@main.1", "orders@main.2"):
-        line = held._core.tree_of(held._ref(ref)).find(b"/ada")
+        line = home(held)._core.tree_of(held._ref(ref)).find(b"/ada")
         assert line is not None
-        with held._core.database.write() as session:
+        with home(held)._core.database.write() as session:
             erasures.record(session, 1, [Entry.decode(line)], "ada", "")
     assert found_anywhere(held) != []
     held.gc()
@@ -198,7 +199,7 @@ def test_appending_to_what_was_erased_says_so(held: Lake):
 
 def test_it_is_on_the_record(held: Lake):
     held.erase("orders:/ada", "she asked")
-    with held._core.database.read() as session:
+    with home(held)._core.database.read() as session:
         rows = session.all("SELECT path, author, reason, done FROM erasures")
         events = session.all("SELECT kind FROM events WHERE kind = 'erase'")
     recorded = {(row["path"], row["author"], row["reason"], row["done"]) for row in rows}

@@ -20,6 +20,7 @@ from tests.flows import (
 )
 from tests.sdk.conftest import head, put
 from tests.sdk.test_fsck import edit
+from tests.served import home
 from trunkline import Lake
 from trunkline.errors import InUse, NotAllowed, NotFound, Precondition, Usage
 from trunkline.jobs.streaming.status import quantile, speed
@@ -99,7 +100,7 @@ class TestStatus:
     def test_paused_goes_before_failed(self, ran):
         lake, _, _ = ran
         repo = key_of(lake, "sessions")
-        with lake._core.database.write() as session:
+        with home(lake)._core.database.write() as session:
             flows.note(session, repo, FlowState.FAILED, "no luck")
         status = lake.stream("sessions")
         assert (status.state, status.reason) == (FlowState.FAILED, "no luck")
@@ -264,7 +265,7 @@ class TestIngest:
         told = {"lag": 0, "rows": 19, "malformed": 1}
         batch(lake, "feed", {"value": 20}, told, rows_in=10, rows_out=10)
         repo = key_of(lake, "feed")
-        with lake._core.database.write() as session:
+        with home(lake)._core.database.write() as session:
             flows.take(session, repo, "w1", 60 * SECOND)
         (status,) = lake.ingests()
         assert (status.state, status.holder, status.batch) == (FlowState.RUNNING, "w1", 2)
@@ -317,7 +318,7 @@ class TestOutput:
     def test_is_not_dropped_with_its_source(self, ran):
         lake, sources, outputs = ran
         repo, source = key_of(lake, "sessions"), key_of(lake, "clicks")
-        with lake._core.database.write() as session:
+        with home(lake)._core.database.write() as session:
             commits.add_provenance(session, repo, outputs[-1], source, sources[-1])
         empty_batch(lake, "sessions", {"clicks": put(lake, "clicks", more="x")})
         lake.create_branch("clicks@old", sources[-1])
@@ -385,7 +386,7 @@ class TestFsck:
         lake, _, outputs = ran
         name, repo = RepoName("default", "sessions"), key_of(lake, "sessions")
         job = Job(outputs[-1], name, 1, "main", JobState.WAITING, "", "interval", 1)
-        with lake._core.database.write() as session:
+        with home(lake)._core.database.write() as session:
             jobs.add(session, repo, job, lane=lane)
             jobs.end(session, repo, job.id, JobState.SUCCESS, counts=Counts(1, total=1))
         assert len(lake.fsck().problems) == problems

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.sdk.conftest import damage, data_objects, objects, put
+from tests.served import home
 from trunkline import Lake
 from trunkline.errors import CorruptObject
 from trunkline.lake.fsck import FsckReport
@@ -21,7 +22,7 @@ def kinds(report: FsckReport) -> list[str]:
 
 def edit(lake: Lake, sql: str, *values: object) -> None:
     """Change the catalog behind the lake's back, constraints and all."""
-    with sqlite3.connect(Path(lake.location) / ".trunkline" / "catalog.db") as connection:
+    with sqlite3.connect(Path(home(lake).location) / ".trunkline" / "catalog.db") as connection:
         connection.execute(sql, values)
     connection.close()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.sdk.conftest import data_objects, objects, put, tree
+from tests.served import home
 from trunkline import Lake
 from trunkline.errors import CorruptObject, LeaseLost, NotFound
 from trunkline.lake.core import resolve
@@ -52,7 +53,7 @@ def test_the_grace_counts_from_when_the_last_ref_went_not_from_when_it_was_made(
     lake.move_branch("orders@main", "main^")
     assert lake.gc(grace=DAY).waiting_commits == 1
     assert tree(lake, f"orders@{old}") == {"/a": "2"}
-    with lake._core.database.write() as session:
+    with home(lake)._core.database.write() as session:
         long_ago = session.now() - int(2 * DAY * 1_000_000)
         session.execute("UPDATE commits SET unreferenced = :t WHERE id = :id",
                         {"t": long_ago, "id": old})  # fmt: skip
@@ -90,7 +91,7 @@ def test_young_objects_that_no_commit_names_are_left_alone(lake: Lake):
 
 
 def test_what_a_killed_writer_left_half_written_goes_after_the_grace(lake: Lake):
-    folder = Path(lake.location) / ".trunkline" / "objects" / "tmp"
+    folder = Path(home(lake).location) / ".trunkline" / "objects" / "tmp"
     folder.mkdir(exist_ok=True)
     left = folder / ("0" * 32 + "-0.pack.abc")
     left.write_bytes(b"half")
@@ -110,7 +111,7 @@ def test_the_objects_of_a_living_writer_are_left_alone(lake: Lake):
 def test_a_writer_that_was_paused_for_too_long_may_not_commit(lake: Lake):
     with pytest.raises(LeaseLost, match="paused for too long"), lake.commit("orders") as commit:
         commit.put("/large", bytes(2_000_000))
-        with lake._core.database.write() as session:
+        with home(lake)._core.database.write() as session:
             session.execute("UPDATE leases SET expires = 0")
         assert lake.gc(grace=0).objects == 1
     assert list(lake.log("orders")) == []
@@ -129,9 +130,9 @@ def test_open_commits_and_what_was_put_into_them_stay(lake: Lake):
 def test_what_a_reader_has_pinned_stays(lake: Lake):
     put(lake, "orders", a="1")
     read = put(lake, "orders", a="2")
-    with lake._core.database.read() as session:
+    with home(lake)._core.database.read() as session:
         found = resolve(session, lake._ref("orders@main"))
-    with pinned(lake._core, found):
+    with pinned(home(lake)._core, found):
         lake.move_branch("orders@main", "main^")
         assert lake.gc(grace=0).commits == 0
         assert tree(lake, f"orders@{read}") == {"/a": "2"}
@@ -144,20 +145,20 @@ def test_a_pin_is_renewed_for_as_long_as_the_reader_lives(
     """A download may take longer than a lease."""
     monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
     put(lake, "orders", a="1")
-    with lake._core.database.read() as session:
+    with home(lake)._core.database.read() as session:
         found = resolve(session, lake._ref("orders@main"))
 
     def expires() -> int:
-        with lake._core.database.read() as session:
+        with home(lake)._core.database.read() as session:
             row = session.one("SELECT expires FROM leases WHERE commit_id IS NOT NULL")
         assert row is not None
         return int(row["expires"])
 
-    with pinned(lake._core, found):
+    with pinned(home(lake)._core, found):
         first = expires()
         while expires() == first:
             pass
-    with lake._core.database.read() as session:
+    with home(lake)._core.database.read() as session:
         assert leases.pinned(session) == set()
 
 

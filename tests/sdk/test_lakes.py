@@ -11,7 +11,7 @@ import pytest
 
 import trunkline as tl
 from tests.postgres import postgres
-from tests.sdk.conftest import put, tree
+from tests.sdk.conftest import local, put, tree
 from trunkline import Lake
 from trunkline.errors import (
     AlreadyExists,
@@ -29,6 +29,7 @@ from trunkline.storage.catalog import FORMAT
 
 
 class TestMakingAndOpening:
+    @local
     def test_a_lake_is_found_from_any_folder_in_it(
         self, lake: Lake, monkeypatch: pytest.MonkeyPatch
     ):
@@ -48,6 +49,7 @@ class TestMakingAndOpening:
         with pytest.raises(NotFound, match="is not a lake"):
             tl.open(tmp_path / "nobody")
 
+    @local
     def test_a_lake_is_made_once(self, lake: Lake):
         with pytest.raises(AlreadyExists, match="is a lake already"):
             tl.init(lake.location)
@@ -66,6 +68,7 @@ class TestMakingAndOpening:
         with pytest.raises(Usage, match="every machine reaches"):
             tl.init(tmp_path, catalog="postgresql://host/lake")
 
+    @local
     @pytest.mark.parametrize("text", ["", "catalog = 3 4", "store = 'x'", "\0"])
     def test_a_damaged_description_says_so(self, lake: Lake, text: str):
         (Path(lake.location) / ".trunkline" / "lake.toml").write_text(text)
@@ -80,6 +83,7 @@ class TestMakingAndOpening:
             assert opened.commit_info("prices").author == "grace"
         assert tree(lake, "shop/prices") == {"/a": "1"}
 
+    @local
     def test_a_moved_lake_works_where_it_is_now(self, lake: Lake, tmp_path: Path):
         put(lake, "orders", a="1")
         lake.close()
@@ -89,6 +93,7 @@ class TestMakingAndOpening:
             assert moved.fsck(deep=True).ok
 
 
+@local
 class TestFormats:
     def set_format(self, lake: Lake, number: int) -> None:
         with lake._core.database.write() as session:
@@ -279,6 +284,7 @@ class TestSurface:
     def test_importing_loads_nothing_heavy(self):
         assert self.loaded("import trunkline") == []
 
+    @local
     def test_working_on_a_lake_in_a_folder_loads_nothing_heavy(self, lake: Lake):
         code = f"""
 import trunkline as tl

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sdk.conftest import head, put, tree
+from tests.served import home
 from trunkline import Lake
 from trunkline.errors import CommitUnfinished, InUse, NotFound, Precondition
 from trunkline.lake.core import resolve
@@ -17,7 +18,7 @@ from trunkline.storage.catalog import commits, repos
 def derive(lake: Lake, made: str, source: str) -> None:
     """Record that one commit was computed from another, both given as repo@id."""
     ends = []
-    with lake._core.database.write() as session:
+    with home(lake)._core.database.write() as session:
         for text in (made, source):
             repo, _, commit_id = text.partition("@")
             key = repos.key_of(session, RepoName("default", repo))
@@ -287,9 +288,9 @@ def test_a_commit_that_is_being_read_keeps_its_data(lake: Lake, verb: str) -> No
         with lake.commit("orders@main") as commit:
             commit.put("/a", text)
     ref = "orders@main" if verb == "drop" else "orders@main~1"
-    with lake._core.database.read() as session:
+    with home(lake)._core.database.read() as session:
         found = resolve(session, parse_ref(ref))
-    with pinned(lake._core, found), pytest.raises(InUse, match="being read"):
+    with pinned(home(lake)._core, found), pytest.raises(InUse, match="being read"):
         getattr(lake, verb)(ref)
     getattr(lake, verb)(ref)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.sdk.conftest import put, tree
+from tests.served import home
 from trunkline import Lake
 from trunkline.errors import AmbiguousId, InvalidRef, NotFound
 from trunkline.storage.catalog import commits, refs
@@ -60,7 +61,7 @@ def test_a_commit_is_named_by_its_first_digits(lake: Lake, ids: list[str], digit
 
 
 def test_an_id_that_is_not_unique_is_refused_with_some_of_those_meant(lake: Lake, ids: list[str]):
-    with lake._core.database.write() as session:
+    with home(lake)._core.database.write() as session:
         found = commits.find(session, 1, ids[0])
         assert found is not None
         for tail in ("a", "b"):
@@ -73,7 +74,7 @@ def test_an_id_that_is_not_unique_is_refused_with_some_of_those_meant(lake: Lake
 
 
 def test_eight_digits_are_the_fewest(lake: Lake, ids: list[str]):
-    with lake._core.database.write() as session:
+    with home(lake)._core.database.write() as session:
         found = commits.find(session, 1, ids[0])
         assert found is not None
         commits.add(session, 1, replace(found, id="12345678" + "a" * 24))
@@ -254,7 +255,7 @@ class TestBranchesAndTags:
 
     def test_every_move_is_on_record(self, lake: Lake, ids: list[str]):
         lake.move_branch("orders@main", "main~1")
-        with lake._core.database.read() as session:
+        with home(lake)._core.database.read() as session:
             rows = session.all("SELECT old, new, author, reason FROM reflog ORDER BY position")
             assert refs.branch(session, 1, "main") is not None
         last = rows[-1]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.sdk.conftest import data_objects, head, put, tree
+from tests.served import home
 from trunkline import Lake
 from trunkline.errors import (
     BranchMoved,
@@ -242,7 +243,7 @@ class TestCommits:
         assert tree(lake, "orders") == {"/a": "1"}
 
     def test_users_cannot_write_to_the_output_of_a_pipeline(self, lake: Lake):
-        with lake._core.database.write() as session:
+        with home(lake)._core.database.write() as session:
             repos.add(session, RepoName("default", "out"), RepoKind.OUTPUT, "")
         with pytest.raises(NotAllowed, match="output of a pipeline"):
             lake.commit("out@main")

@@ -45,7 +45,9 @@ def create(
     limits = dict(_limit(one) for one in limit) if limit else None
     with run.open() as lake:
         made = lake.create_token(note, seconds, limits, owner)
-    run.output.item(made, _secrets)
+    # For scripts: TRUNKLINE_TOKEN=$(trunkline token create -q)
+    quiet = run.settings.flag("quiet")
+    run.output.item(made, (lambda one: [one.token]) if quiet else _secrets)
 
 
 @app.command("list")

@@ -28,6 +28,7 @@ from trunkline.lake.core import Core, expect_head, repo_key, resolve
 from trunkline.lake.drafts import Draft, Plan, Planner
 from trunkline.lake.lease import Lease
 from trunkline.lake.propagation import Change, spread
+from trunkline.lake.turns import in_turn
 from trunkline.model.commits import Branch, Commit, Origin, RepoKind, RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.refs import Ref
@@ -170,6 +171,10 @@ class Transaction:
     def commit(self) -> list[Commit]:
         """Make it all durable and visible; the commits, in the order of their drafts."""
         self.intake.close()
+        with in_turn(self.core.database.url, (draft.target for draft in self.drafts)):
+            return self._commit()
+
+    def _commit(self) -> list[Commit]:
         for attempt in range(ATTEMPTS):
             try:
                 plans = self._plan()
@@ -288,7 +293,7 @@ class Transaction:
             key = repos.key_of(session, name)
             reused = commits.find(session, key, commit_id) if key is not None else None
             if reused is None or reused.forgotten is not None:
-                raise Conflict(f"Commit {commit_id[:12]} of {name}, reused by this one, is gone.")
+                raise source_gone(name, commit_id)
         if plan.staged is not None:
             assert plan.open is not None
             commits.stage(session, repo, plan.open, plan.staged)

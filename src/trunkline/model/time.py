@@ -35,7 +35,7 @@ def now_micros() -> int:
 
 def to_rfc3339(micros: int) -> str:
     moment = datetime.fromtimestamp(micros / 1_000_000, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
+    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def from_rfc3339(text: str) -> int:

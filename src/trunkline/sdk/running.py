@@ -68,6 +68,7 @@ class Running(LakeBase):
 
         Spark starts when the first datum needs it, with `watch` at once, and stops at the end.
         """
+        from trunkline import notices
         from trunkline.engine.options import SparkOptions
         from trunkline.ingests.keeper import Keeper
         from trunkline.jobs.runner import RunnerOptions
@@ -108,6 +109,13 @@ class Running(LakeBase):
             spark=engine.session,
         )
         scheduler = Scheduler(self._core) if watch else None
+        # Under a server, that one tells the world.
+        alone = watch and not options.server
+        others = (
+            notices.start(self._core, self._settings, options.secrets, self.location)
+            if alone
+            else None
+        )
         ending = stop or threading.Event()
         drained: Sequence[Drained] = ()
         # Planning makes very many small objects that stay: looking through them again and again
@@ -128,6 +136,8 @@ class Running(LakeBase):
             self._engine = None
             if scheduler is not None:
                 scheduler.stop()
+            if others is not None:
+                others.stop()
             keeper.stop()
             engine.stop()
         return RunReport(tuple(worker.ended), time.monotonic() - began, tuple(drained))

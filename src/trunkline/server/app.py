@@ -7,10 +7,8 @@ from contextlib import asynccontextmanager
 
 from anyio.to_thread import run_sync
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 
 from trunkline import __version__
-from trunkline.sdk.wire.values import API
 from trunkline.server import failures, health, metrics, tracing
 from trunkline.server.auth import guards
 from trunkline.server.etags import ETags
@@ -23,6 +21,7 @@ from trunkline.server.routes import (
     checks,
     comparing,
     content,
+    docs,
     events,
     files,
     flows,
@@ -30,6 +29,7 @@ from trunkline.server.routes import (
     info,
     jobs,
     lineage,
+    logins,
     pipelines,
     repos,
     sql,
@@ -58,8 +58,10 @@ ROUTES = tuple(
         checks,
         sql,
         access,
+        logins,
         events,
         info,
+        docs,
     )
 )
 ROOT_ROUTES = (health.routes, metrics.routes)
@@ -73,20 +75,19 @@ def create_app(service: Service) -> FastAPI:
         title="Trunkline",
         version=__version__,
         summary="A versioned data lake whose pipelines run when the data changes.",
-        docs_url=f"{API}/docs",
-        openapi_url=f"{API}/openapi.json",
+        docs_url=None,
+        openapi_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=_operation,
         lifespan=_lifespan,
     )
     app.state.service = service
     failures.install(app)
     metrics.install(app, service)
-    for routes in ROUTES:
-        app.include_router(routes, prefix=API)
-    for routes in ROOT_ROUTES:
-        app.include_router(routes)
+    for routes in (*ROUTES, *ROOT_ROUTES):
+        # Not `include_router`: it keeps routers inside each other, and looks through them anew
+        # for each request.
+        app.router.routes.extend(routes.routes)
     tracing.instrument(app)
     for inner in reversed(INNER):
         app.add_middleware(inner)
@@ -106,8 +107,3 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     finally:
         await run_sync(service.stop)
         await run_sync(close_queries, service)
-
-
-def _operation(route: APIRoute) -> str:
-    """Names of operations for generated clients: `repos_create_repo`."""
-    return f"{route.tags[0]}_{route.name}" if route.tags else route.name

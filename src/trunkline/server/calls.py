@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum
+from functools import wraps
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
 
 from trunkline.errors import NotAllowed, NotAuthenticated, NotFound
 from trunkline.model.access import LAKE, Permission, Principal, scope_of
 from trunkline.model.commits import RepoName
 from trunkline.model.refs import parse_ref
 from trunkline.sdk.lake import Lake
+from trunkline.sdk.wire.values import API, ErrorBody
+from trunkline.server.limits import LARGEST_JSON, whole_body
 from trunkline.server.service import Service
 
 Item = TypeVar("Item")
@@ -51,8 +56,7 @@ class Needs:
             return str(self.on)
         return f"{self.permission.name.lower()} on {self.on}"
 
-    async def __call__(self, request: Request) -> None:
-        """The check, as FastAPI calls it before the route."""
+    async def check(self, request: Request) -> None:
         call = await current(request)
         if self.on is On.PUBLIC:
             return
@@ -148,6 +152,21 @@ class Call:
                 hint="Ask an admin for the role.",
             )
 
+    def require_some(self) -> None:
+        """That the caller was given anything at all."""
+        if not self.who.grants or self.who.limits == ():
+            raise NotAllowed(
+                f"{self.who.name} may not read this lake.", hint="Ask an admin for the role."
+            )
+
+    def require_writer(self) -> None:
+        """That the caller may write anywhere: others may not fill the disk either."""
+        for grants in (self.who.grants, self.who.limits):
+            if grants is not None and all(one.role.permission < Permission.WRITE for one in grants):
+                raise NotAllowed(
+                    f"{self.who.name} may not write.", hint="Ask an admin for the role."
+                )
+
     def visible(self, items: Iterable[Item], repo_of: Callable[[Item], RepoName]) -> list[Item]:
         """Those items whose repo the caller may read."""
         who = self.who
@@ -187,17 +206,81 @@ async def current(request: Request) -> Call:
 Caller = Annotated[Call, Depends(current)]
 
 
+def _operation(route: APIRoute) -> str:
+    """Names of operations for generated clients: `repos_create_repo`."""
+    return f"{route.tags[0]}_{route.name}"
+
+
+def _at_once(endpoint: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    @wraps(endpoint)
+    async def answer(call: Call, **values: Any) -> Any:
+        if call.service.is_quick:
+            return endpoint(call, **values)
+        return await run_in_threadpool(endpoint, call, **values)
+
+    return answer
+
+
+class Route(APIRoute):
+    """Asks what it needs before it reads a body, and reads no more of one than it takes.
+
+    FastAPI would read and parse the body of whoever sends one first.
+    """
+
+    needs = Needs(On.LAKE, Permission.ADMIN)
+    largest = LARGEST_JSON
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def checked(request: Request) -> Response:
+            await self.needs.check(request)
+            if self.body_field is not None:
+                request._body = await whole_body(request, self.largest)
+            return await handle(request)
+
+        return checked
+
+
+_REFUSED: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": ErrorBody, "description": "The request is refused, and why."},
+    "5XX": {"model": ErrorBody, "description": "It could not be done, and why."},
+}
+_MALFORMED: dict[str, Any] = {"model": ErrorBody, "description": "The request is malformed."}
+
+
 class Routes(APIRouter):
-    """Routes of one noun. Each names what it needs before anything else about it."""
+    """Routes of one noun. Each names what it needs before anything else about it.
+
+    One that is `quick` is answered without a thread where the catalog is a file. `largest` is
+    how many bytes a JSON body may have.
+    """
+
+    def __init__(self, tags: list[str | Enum], prefix: str = API) -> None:
+        super().__init__(
+            prefix=prefix,
+            tags=tags,
+            route_class=Route,
+            generate_unique_id_function=_operation,
+        )
 
     def _declared(
-        self, method: str, path: str, needs: Needs, options: dict[str, Any]
+        self,
+        method: str,
+        path: str,
+        needs: Needs,
+        options: dict[str, Any],
     ) -> Callable[[Endpoint], Endpoint]:
-        options["dependencies"] = [Depends(needs), *options.get("dependencies", ())]
+        quick, largest = options.pop("quick", False), options.pop("largest", LARGEST_JSON)
         options["openapi_extra"] = {**options.get("openapi_extra", {}), "x-needs": str(needs)}
+        options["responses"] = {422: _MALFORMED, **_REFUSED, **options.get("responses", {})}
 
         def add(endpoint: Endpoint) -> Endpoint:
-            self.add_api_route(path, endpoint, methods=[method], **options)
+            asked = _at_once(endpoint) if quick else endpoint
+            self.add_api_route(path, asked, methods=[method], **options)
+            added = self.routes[-1]
+            assert isinstance(added, Route)
+            added.needs, added.largest = needs, largest
             return endpoint
 
         return add

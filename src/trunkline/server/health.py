@@ -13,7 +13,7 @@ from trunkline.server.calls import PUBLIC, Caller, Routes
 from trunkline.server.service import Service
 from trunkline.storage.catalog.open import read_format
 
-routes = Routes(tags=["health"])
+routes = Routes(tags=["health"], prefix="")
 
 _PROBE = "lake.probe"
 OK = "ok"

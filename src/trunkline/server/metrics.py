@@ -25,7 +25,7 @@ from trunkline.server.service import Service
 from trunkline.storage.catalog import checks, jobs, repos
 from trunkline.storage.catalog.measures import measure
 
-routes = Routes(tags=["metrics"])
+routes = Routes(tags=["metrics"], prefix="")
 
 KEPT_SECONDS = 2.0
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)

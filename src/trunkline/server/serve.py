@@ -22,9 +22,12 @@ import anyio.to_thread
 import uvicorn
 import uvloop
 
+from trunkline import notices
 from trunkline.lake.access import issue_setup_token
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.running import SERVER_VARIABLE
+from trunkline.sdk.secrets import secret_reader
+from trunkline.server import tracing
 from trunkline.server.app import create_app
 from trunkline.server.child import Greeting, start_logging
 from trunkline.server.children import Child, Children
@@ -97,6 +100,9 @@ def serve(
         lake = stack.enter_context(open_lake())
         service = Service(lake, found, authenticated=options.authenticated)
         service.local_token = f"tl_local_{secrets.token_urlsafe(32)}"
+        told = notices.start(lake._core, found, secret_reader(folder), lake.location)
+        stack.callback(told.stop)
+        stack.callback(tracing.stop)
         runner = stack.enter_context(asyncio.Runner(loop_factory=uvloop.new_event_loop))
         running = _Serving(folder, service, options, presence, listener, s3_listener)
         runner.run(running.run(ready))

@@ -23,6 +23,7 @@ from trunkline.server.auth.throttle import Throttle
 from trunkline.server.hub import Hub
 from trunkline.server.queries.forwarding import forwarded_principal
 from trunkline.settings import Settings
+from trunkline.storage.catalog.open import is_file_url
 
 BEARERS = ("user", "job")
 
@@ -49,6 +50,11 @@ class Service:
         self.hub = Hub(lake._core, settings.seconds("events.keep"))
         self.stopping = False
         self._owner = owner_of_lake(lake.author)
+
+    @cached_property
+    def is_quick(self) -> bool:
+        """Whether the catalog answers without a network, and readers wait for no writer."""
+        return is_file_url(self.lake._core.database.url)
 
     @cached_property
     def key(self) -> bytes:

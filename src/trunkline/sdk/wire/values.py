@@ -34,6 +34,23 @@ class Page(Generic[T]):
     next: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ErrorFacts:
+    """What went wrong. Some errors tell more, each in fields of its own."""
+
+    code: str
+    message: str
+    hint: str
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """Every answer that is no success."""
+
+    error: ErrorFacts
+
+
 @cache
 def adapter(kind: Any) -> TypeAdapter[Any]:
     """Reads and writes values of a type."""

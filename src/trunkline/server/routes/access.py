@@ -24,15 +24,13 @@ from trunkline.sdk.wire.access import NewGrant, NewPassword, NewUser, TokenOrder
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ADMIN_LAKE, ANYBODY, Call, Caller, Needs, On, Routes
 from trunkline.server.paging import Cursor, Limit, decoded, page, page_in_order
-from trunkline.server.routes import logins
 
 routes = Routes(tags=["access"])
-routes.include_router(logins.routes)
 
 ADMIN_BODY = Needs(On.BODY, Permission.ADMIN)
 
 
-@routes.GET("/whoami", ANYBODY)
+@routes.GET("/whoami", ANYBODY, quick=True)
 def whoami(call: Caller) -> Principal:
     return call.who
 

@@ -72,7 +72,7 @@ def repo_history(
     return _page(historypages.history_page(call.lake, f"{project}/{repo}", limit, decoded(cursor)))
 
 
-@routes.GET("/repos/{project}/{repo}/commits/{at}", READ_REPO)
+@routes.GET("/repos/{project}/{repo}/commits/{at}", READ_REPO, quick=True)
 def get_commit(call: Caller, project: str, repo: str, at: str) -> Commit:
     """The commit that a branch, a tag, an id or `main~2` stands for."""
     return call.lake.commit_info(_ref(project, repo, at))

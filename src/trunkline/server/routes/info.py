@@ -27,7 +27,7 @@ Since = Annotated[Moment | None, Query(description="Also those that ended since 
 Oldest = Annotated[Moment | None, Query(description="Of these, those made since then.")]
 
 
-@routes.GET("/info", PUBLIC)
+@routes.GET("/info", PUBLIC, quick=True)
 def info(call: Caller) -> Info:
     """What this server is; who asks need not say who they are."""
     known = call.principal
@@ -44,6 +44,7 @@ def info(call: Caller) -> Info:
 @routes.GET("/workers", ANYBODY)
 def list_workers(call: Caller) -> Page[WorkerInfo]:
     """Who runs jobs here: workers of this server, and those elsewhere that reach the lake."""
+    call.require_some()
     return Page(_workers(call.service))
 
 
@@ -65,6 +66,7 @@ def running(call: Caller, since: Since = None, oldest: Oldest = None) -> Running
 @routes.POST("/run", ANYBODY)
 def fire(call: Caller) -> Fired:
     """Fire what is due by now, without waiting for the clock; workers run it."""
+    call.require_writer()
     ticker = Ticker(call.service.lake._core)
     ticker.fire_due(waits=False)
     return Fired(ticker.fired)

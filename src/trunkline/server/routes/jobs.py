@@ -64,7 +64,7 @@ def list_jobs(
     return Page(found, _after(found[-1]) if more else None)
 
 
-@routes.GET(ONE, READ_REPO)
+@routes.GET(ONE, READ_REPO, quick=True)
 def get_job(call: Caller, project: str, repo: str, job: str) -> Job:
     return call.lake._find(f"{project}/{repo}@{job}")[1]
 

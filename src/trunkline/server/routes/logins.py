@@ -15,7 +15,7 @@ from trunkline.server.auth import oidc, sessions
 from trunkline.server.calls import PUBLIC, Call, Caller, Routes
 from trunkline.storage.catalog import access as catalog
 
-routes = Routes()
+routes = Routes(tags=["access"])
 
 
 @routes.GET("/login", PUBLIC)

@@ -40,6 +40,7 @@ from trunkline.server.calls import (
     Routes,
 )
 from trunkline.server.declaring import require_apply, require_plan
+from trunkline.server.limits import LARGEST_MANY
 from trunkline.server.lines import Lines, lines
 from trunkline.server.paging import Cursor, Limit, page
 
@@ -50,7 +51,7 @@ READ_BODY = Needs(On.BODY, Permission.READ)
 ONE = "/pipelines/{project}/{repo}"
 
 
-@routes.POST("/pipelines", MAINTAIN_BODY)
+@routes.POST("/pipelines", MAINTAIN_BODY, largest=LARGEST_MANY)
 def apply(call: Caller, body: Declaration) -> ApplyReport:
     """Make or change pipelines, all or none: runs code on the workers, in the caller's name."""
     mode = mode_of(body.reprocess, body.no_reprocess)
@@ -59,7 +60,7 @@ def apply(call: Caller, body: Declaration) -> ApplyReport:
     return call.lake._apply(declared, body.ignored, mode)
 
 
-@routes.POST("/pipelines/plan", READ_BODY)
+@routes.POST("/pipelines/plan", READ_BODY, largest=LARGEST_MANY)
 def plan(call: Caller, body: Declaration) -> PlanReport:
     """What applying would do, and why. Nothing happens."""
     mode = mode_of(body.reprocess, body.no_reprocess)
@@ -68,7 +69,7 @@ def plan(call: Caller, body: Declaration) -> PlanReport:
     return _shown(call, call.lake._planned(declared, body.ignored, mode))
 
 
-@routes.POST("/pipelines/datums", READ_BODY, response_class=Lines)
+@routes.POST("/pipelines/datums", READ_BODY, largest=LARGEST_MANY, response_class=Lines)
 def datums_of(call: Caller, body: Declaration) -> Lines:
     """The datums that pipelines would have, a line each."""
     declared = all_declared(body.pipelines)
@@ -98,7 +99,7 @@ def list_pipelines(
     return page(seen, lambda one: f"{one.name.project}\0{one.name.repo}", limit, cursor)
 
 
-@routes.GET(ONE, READ_REPO)
+@routes.GET(ONE, READ_REPO, quick=True)
 def get_pipeline(call: Caller, project: str, repo: str, version: int | None = None) -> PipelineInfo:
     return call.lake.pipeline(f"{project}/{repo}", version)
 
@@ -198,6 +199,7 @@ def steer_backfill(call: Caller, backfill: str, action: str) -> Backfill:
 @routes.GET("/pools", ANYBODY)
 def list_pools(call: Caller, limit: Limit = 100, cursor: Cursor = None) -> Page[Pool]:
     """Limits on how many jobs run at once, with what runs and waits in each."""
+    call.require_some()
     found = [Pool(**one) for one in call.lake.pools()]
     return page(found, lambda one: one.name, limit, cursor)
 

@@ -62,7 +62,7 @@ def create_repo(call: Caller, project: str, body: NewRepo) -> Repo:
     return call.lake.create_repo(f"{project}/{body.name}", body.description)
 
 
-@routes.GET("/repos/{project}/{repo}", READ_REPO)
+@routes.GET("/repos/{project}/{repo}", READ_REPO, quick=True)
 def get_repo(call: Caller, project: str, repo: str) -> Repo:
     return call.lake.repo(f"{project}/{repo}")
 

@@ -22,6 +22,7 @@ from trunkline.sdk.wire.files import (
 from trunkline.sdk.writer import file_path
 from trunkline.server.calls import ANYBODY, Call, Caller, Routes
 from trunkline.server.failures import answer
+from trunkline.server.limits import LARGEST_MANY
 from trunkline.server.uploads import leasing, receipts
 from trunkline.server.uploads.bodies import check_length, pour, spooled
 from trunkline.server.uploads.ending import end, own_keys
@@ -42,7 +43,7 @@ _BYTES = {
 @routes.POST("/transactions", ANYBODY, status_code=201)
 def begin_transaction(call: Caller, body: NewTransaction) -> OpenTransaction:
     """Open a transaction, or say that an open one is still wanted."""
-    leasing.require_writer(call.who)
+    call.require_writer()
     sweep(call.lake._folder)
     return leasing.begin(call.lake._core, body.id, call.who.name)
 
@@ -54,7 +55,7 @@ def drop_transaction(call: Caller, txn: str) -> None:
     Parts(call.lake._folder, txn).remove()
 
 
-@routes.POST("/transactions/{txn}/commit", ANYBODY)
+@routes.POST("/transactions/{txn}/commit", ANYBODY, largest=LARGEST_MANY)
 def commit_transaction(call: Caller, txn: str, body: Ending) -> list[Commit]:
     """Do everything, or nothing. Asked again, the answer is the same."""
     done = end(call, txn, body)

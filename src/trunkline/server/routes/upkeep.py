@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from trunkline.errors import NotAllowed
 from trunkline.lake.erase import ErasureReport
 from trunkline.lake.fsck import FsckReport
 from trunkline.lake.gc import GcReport
@@ -23,10 +22,7 @@ routes = Routes(tags=["upkeep"])
 @routes.GET("/status", ANYBODY)
 def status(call: Caller) -> Status:
     """The lake at a glance. Numbers are of all of it; names are those that the caller may see."""
-    if not call.who.grants or call.who.limits == ():
-        raise NotAllowed(
-            f"{call.who.name} may not read this lake.", hint="Ask an admin for the role."
-        )
+    call.require_some()
     found = call.lake.status()
     if not call.who.may(Permission.ADMIN, LAKE):
         found = replace(found, location="", catalog="", store="")

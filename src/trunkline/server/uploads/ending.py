@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from trunkline.errors import Conflict, LeaseLost, Usage
+from trunkline.errors import Conflict, LeaseLost, NotFound, Usage
 from trunkline.lake.core import Core, repo_key, resolve
-from trunkline.lake.transaction import Transaction
+from trunkline.lake.transaction import Transaction, source_gone
 from trunkline.model.access import Permission
 from trunkline.model.commits import DEFAULT_PROJECT, Commit, RepoName
+from trunkline.model.ids import is_id
 from trunkline.model.paths import normalize_path
 from trunkline.model.refs import Need, Ref, parse_ref, parse_repo
 from trunkline.sdk.contents import refuse_folder
@@ -144,8 +145,27 @@ def _change(writer: CommitWriter, told: FileOperation, receipts: Receipts) -> No
                 refuse_folder(writer._transaction.core, draft.target, path)
             writer.delete(path)
         case Copy():
-            parse_ref(told.source, path=Need.REQUIRED)
-            writer.copy(told.source, told.path)
+            _copy(writer, told)
+
+
+def _copy(writer: CommitWriter, told: Copy) -> None:
+    source = parse_ref(told.source, path=Need.REQUIRED)
+    try:
+        writer.copy(told.source, told.path)
+    except NotFound:
+        # One that was named by its whole id was there when the author looked.
+        if is_id(source.ref) and _is_gone(writer._transaction.core, source):
+            raise source_gone(source.repo, source.ref) from None
+        raise
+
+
+def _is_gone(core: Core, source: Ref) -> bool:
+    with core.database.read() as session:
+        try:
+            found = resolve(session, source).commit
+        except NotFound:
+            return True
+    return found is None or found.forgotten is not None
 
 
 def _kept(writer: CommitWriter, told: Keep) -> Sequence[bytes]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import time
 
-from trunkline.errors import LeaseLost, NotAllowed, Usage
+from trunkline.errors import LeaseLost, Usage
 from trunkline.lake.core import Core
 from trunkline.lake.transaction import has_ended
-from trunkline.model.access import Permission, Principal
 from trunkline.model.ids import id_millis, is_id, new_id
 from trunkline.sdk.wire.files import OpenTransaction
 from trunkline.storage.catalog import commits, leases
@@ -20,13 +19,6 @@ KIND = "upload"
 _CLOCKS_MILLIS = 86_400_000
 # Renewed when so much of it is gone: not by every request.
 _FRESH_MICROS = leases.LEASE_MICROS - int(leases.RENEW_SECONDS * 1_000_000)
-
-
-def require_writer(who: Principal) -> None:
-    """Who may write nowhere may not fill the disk either."""
-    for grants in (who.grants, who.limits):
-        if grants is not None and all(one.role.permission < Permission.WRITE for one in grants):
-            raise NotAllowed(f"{who.name} may not write.", hint="Ask an admin for the role.")
 
 
 def begin(core: Core, given: str | None, holder: str) -> OpenTransaction:
@@ -79,6 +71,6 @@ def drop(core: Core, txn: str, holder: str) -> None:
 
 def _gone(txn: str) -> LeaseLost:
     return LeaseLost(
-        f"There is no open transaction {txn[:12]}: it has ended, or nothing was heard of it.",
+        f"There is no open transaction {txn[:12]}: it has ended, or was paused for too long.",
         hint="Nothing was changed; run it again.",
     )

@@ -94,7 +94,7 @@ def _go_on_counting(connection: Connection, tables: Iterable[sa.Table]) -> None:
     """Rows came with their numbers: those to come must not be given the same ones."""
     for table in tables:
         for column in table.primary_key.columns:
-            if column.server_default is None or "nextval" not in str(column.server_default.arg):
+            if "nextval" not in str(getattr(column.server_default, "arg", "")):
                 continue
             connection.execute(
                 sa.text(

@@ -49,6 +49,8 @@ class SqliteDatabase:
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
+        # The same thread may come twice: then its second transaction says what is wrong.
+        self._turn = threading.RLock()
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -58,11 +60,23 @@ class SqliteDatabase:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Session]:
-        with self._translated(), self._connected() as connection:
+        with self._translated(), self._in_turn(), self._connected() as connection:
             # In WAL mode NORMAL skips the fsync at commit; FULL makes an answer a promise.
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             with _transaction(connection, "BEGIN IMMEDIATE") as session:
                 yield session
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """One writer of this process at a time: SQLite's own way to wait is to sleep and try
+        again, and who has waited longest sleeps longest.
+        """
+        if not self._turn.acquire(timeout=BUSY_SECONDS):
+            raise sqlite3.OperationalError("database is locked")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def damage(self) -> list[str]:
         with self.read() as session:
