@@ -24,6 +24,7 @@ MODULES = {
     "sql": ("sql",),
     "expectations": ("checks",),
     "draw": ("draw",),
+    "login": ("login", "logout"),
     "demo": ("demo",),
     "doctor": ("doctor",),
     "audit": ("audit",),

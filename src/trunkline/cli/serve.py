@@ -73,4 +73,5 @@ def _lines(ready: Ready) -> Iterator[str]:
     if ready.s3_url:
         yield f"S3 at {ready.s3_url}."
     if ready.setup_token:
-        yield f"First set-up: {ready.url}/setup with the one-time token {ready.setup_token}"
+        yield f"First set-up: trunkline login {ready.url}"
+        yield f"One-time set-up token: {ready.setup_token}"

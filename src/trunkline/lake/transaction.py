@@ -362,6 +362,10 @@ def has_ended(txn: str) -> CommitFinished:
     )
 
 
+def source_gone(repo: RepoName, commit_id: str) -> Conflict:
+    return Conflict(f"Commit {commit_id[:12]} of {repo}, reused by this one, is gone.")
+
+
 def caused_by(commit: Commit) -> str:
     """Why a job runs, in words."""
     return f"{commit.repo}@{commit.branch} got {commit.short_id}"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import re
 from math import ceil
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from trunkline.errors import (
     Failed,
+    InUse,
     NotAuthenticated,
     NotFound,
     TooManyRequests,
@@ -20,9 +23,16 @@ from trunkline.errors import (
     Unavailable,
     Usage,
 )
+from trunkline.model.access import LAKE, Permission
+from trunkline.model.commits import DEFAULT_PROJECT
+from trunkline.server.hidden_inputs import without_names
 
 log = logging.getLogger("trunkline.server")
 RETRY_SECONDS = 1
+_near = re.compile(
+    r'There is no (?P<kind>project|repo|pipeline) "(?:(?P<project>[^"/]*)/)?[^"]*"\.'
+    r"(?P<near> Did you mean .*)"
+).match
 
 
 def answer(request: Request, error: TrunklineError, status: int | None = None) -> JSONResponse:
@@ -44,7 +54,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(TrunklineError)
     async def ours(request: Request, error: TrunklineError) -> JSONResponse:
-        return answer(request, error)
+        return answer(request, await run_in_threadpool(_seen, request, error))
 
     @app.exception_handler(RequestValidationError)
     async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -64,6 +74,23 @@ def install(app: FastAPI) -> None:
         log.exception("bug in %s %s", request.method, request.url.path, exc_info=error)
         said = f"{type(error).__name__} (this is a bug; the server's log has more)"
         return answer(request, Failed(said, hint="Report it with the request id."))
+
+
+def _seen(request: Request, error: TrunklineError) -> TrunklineError:
+    """The error without the names of what its reader may not see."""
+    call = getattr(request.state, "call", None)
+    if call is None or call.principal is None or call.who.may(Permission.READ, LAKE):
+        return error
+    if isinstance(error, InUse):
+        # It names who uses what the caller asked for.
+        error.message = without_names(call, error.message)
+        error.hint = without_names(call, error.hint)
+    elif isinstance(error, NotFound) and (near := _near(error.message)) is not None:
+        # What is near the name that was asked for is a name of the same project.
+        kind, project = near.group("kind"), near.group("project") or DEFAULT_PROJECT
+        if kind == "project" or not call.who.may(Permission.READ, project):
+            error.message = error.message[: near.start("near")]
+    return error
 
 
 def _first(error: RequestValidationError) -> str:

@@ -155,6 +155,7 @@ QUERIES: dict[str, dict[str, Any]] = {
     "GET /tables/profile": {"ref": "shop/orders@main:/table"},
     "DELETE /grants": {"user": "reader", "scope": "shop"},
     "GET /tokens": {"owner": "root"},
+    "GET /jobs/{project}/{repo}/{job}/logs/events": {"follow": False},
 }
 CONTENTS: dict[str, tuple[bytes, str]] = {
     "PUT /repos/{project}/{repo}/content": (b"c", BYTES),

@@ -40,9 +40,16 @@ _AGAIN = (429, 502, 503, 504)
 class Client:
     """One server and who we are to it. Safe in threads."""
 
-    def __init__(self, url: str, token: str = "", author: str = "") -> None:
+    def __init__(
+        self, url: str, token: str = "", author: str = "", *, origin: bool = False
+    ) -> None:
+        """With `origin` it may use a session, as a page of the server does."""
         self.url = url.rstrip("/")
+        if not token.isascii() or not token.isprintable():
+            raise Usage("The token has characters that no token has.", hint="Was it cut or pasted?")
         headers = {"User-Agent": f"trunkline/{__version__}"}
+        if origin:
+            headers["Origin"] = self.url
         if author:
             headers[AUTHOR] = quote(author)
         if token:
@@ -189,7 +196,7 @@ class Client:
         self._check_version(answer, body)
         error = error_of(answer.status_code, body)
         if isinstance(error, NotAuthenticated):
-            error.hint = "Set TRUNKLINE_TOKEN, or give the token to trunkline context add."
+            error.hint = "trunkline login logs in; or set TRUNKLINE_TOKEN."
         raise error
 
     def _check_version(self, answer: httpx2.Response, body: object) -> None:

@@ -8,15 +8,14 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from blake3 import blake3
-
-from trunkline.errors import CorruptObject, Usage
+from trunkline.errors import Usage
 from trunkline.model.commits import Commit
 from trunkline.model.files import Change, FileInfo
 from trunkline.model.refs import Need, Ref
 from trunkline.sdk.base import Location
 from trunkline.sdk.contents import Contents
 from trunkline.sdk.remote.base import RemoteBase
+from trunkline.sdk.remote.reading import Body
 from trunkline.sdk.results import Diff, GetReport
 from trunkline.sdk.wire.files import Opening
 from trunkline.sdk.wire.values import Page
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
     from trunkline.sdk.remote.writer import RemoteCommitWriter, RemoteLakeTransaction
     from trunkline.sdk.writer import Progress
-
-PIECE = 1 << 20
 
 
 class RemoteContents(RemoteBase, Contents):
@@ -100,10 +97,14 @@ class RemoteContents(RemoteBase, Contents):
         parsed = self._ref(ref, path=Need.REQUIRED)
         asked: dict[str, Any] = {"at": parsed.ref, "path": parsed.path or "/"}
         whole = start == 0 and length is None
-        if not whole:
-            asked |= {"start": start, "length": length}
         place = f"{self._repo_path(parsed.repo)}/content"
-        return _Body(self._client.stream("GET", place, **asked), parsed.path or "/", whole)
+
+        def ask(at: int) -> AbstractContextManager[httpx2.Response]:
+            left = None if length is None else length - (at - start)
+            part = {} if at == 0 and left is None else {"start": at, "length": left}
+            return self._client.stream("GET", place, **asked, **part)
+
+        return Body(ask, start, parsed.path or "/", whole)
 
     def read(self, ref: str) -> bytes:
         return b"".join(self.cat(ref))
@@ -176,51 +177,3 @@ class RemoteContents(RemoteBase, Contents):
         """The items of a list, of which the first page is asked for at once."""
         found = self._client.pages(kind, place, **asked)
         return chain([first for first in [next(found, None)] if first is not None], found)
-
-
-class _Body(Iterator[bytes]):
-    """The bytes of a file as they come; those of a whole one are compared with its hash."""
-
-    def __init__(
-        self, asked: AbstractContextManager[httpx2.Response], path: str, whole: bool
-    ) -> None:
-        self._asked = asked
-        self._answer = asked.__enter__()
-        self._pieces = self._answer.iter_bytes(PIECE)
-        self._path = path
-        self._hasher = blake3() if whole else None
-        self._open = True
-
-    def __next__(self) -> bytes:
-        if not self._open:
-            raise StopIteration
-        try:
-            piece = next(self._pieces)
-        except StopIteration:
-            self.close()
-            self._compare()
-            raise
-        except BaseException as error:
-            self._open = False
-            # The client says in its own words what broke.
-            self._asked.__exit__(type(error), error, error.__traceback__)
-            raise
-        if self._hasher is not None:
-            self._hasher.update(piece)
-        return piece
-
-    def close(self) -> None:
-        if self._open:
-            self._open = False
-            self._asked.__exit__(None, None, None)
-
-    def __del__(self) -> None:
-        if getattr(self, "_open", False):
-            self.close()
-
-    def _compare(self) -> None:
-        expected = self._answer.headers.get("ETag", "").strip('"')
-        if self._hasher is not None and self._hasher.hexdigest() != expected:
-            raise CorruptObject(
-                f"{self._path} is damaged: expected hash {expected}.", hint="Run: trunkline fsck"
-            )

@@ -10,7 +10,6 @@ from typing import Any, BinaryIO
 
 from blake3 import blake3
 
-from trunkline.errors import CorruptObject
 from trunkline.sdk.chunks import open_chunks
 from trunkline.sdk.getting import (
     cannot_write,
@@ -20,13 +19,13 @@ from trunkline.sdk.getting import (
     write_archive,
 )
 from trunkline.sdk.remote.client import Client
+from trunkline.sdk.remote.reading import PIECE, damaged
 from trunkline.sdk.results import GetReport
 from trunkline.sdk.wire.bundles import Header, read_files, read_header
 from trunkline.sdk.wire.files import ARCHIVE
 from trunkline.sdk.writer import Progress
 from trunkline.storage.objects.exporter import Placer
 
-PIECE = 1 << 20
 _REPORTED = 200
 
 
@@ -121,6 +120,4 @@ def _checked(path: str, digest: str, pieces: Iterator[bytes]) -> Iterator[bytes]
         hasher.update(piece)
         yield piece
     if hasher.hexdigest() != digest:
-        raise CorruptObject(
-            f"{path} is damaged: expected hash {digest}.", hint="Run: trunkline fsck"
-        )
+        raise damaged(path, digest)

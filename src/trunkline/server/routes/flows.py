@@ -27,6 +27,7 @@ from trunkline.server.calls import (
 )
 from trunkline.server.following import looked
 from trunkline.server.forwarding import forwarded, listener_of
+from trunkline.server.hidden_inputs import hides, shown_batches, shown_stream
 from trunkline.server.paging import Cursor, Limit, page
 
 routes = Routes(tags=["flows"])
@@ -40,13 +41,14 @@ def list_streams(
 ) -> Page[StreamStatus]:
     """The streams of a project, or of all, that the caller may read, with how they go."""
     found = _lake(call, project).streams(all_projects=project is None)
-    return page(call.visible(found, _name), _key, limit, cursor)
+    seen = [shown_stream(call, one) for one in call.visible(found, _name)]
+    return page(seen, _key, limit, cursor)
 
 
 @routes.GET(STREAM, READ_REPO)
 def get_stream(call: Caller, project: str, repo: str) -> StreamStatus:
     """How a stream goes: its state, lag, watermark and speed."""
-    return call.lake.stream(f"{project}/{repo}")
+    return shown_stream(call, call.lake.stream(f"{project}/{repo}"))
 
 
 @routes.GET(f"{STREAM}/batches", READ_REPO)
@@ -55,14 +57,21 @@ def list_stream_batches(
 ) -> Page[Batch]:
     """What each commit of a stream or an ingest read and wrote, newest first."""
     most = limit + 1 if cursor is None else None
-    return page(call.lake.stream_batches(f"{project}/{repo}", most), _newest, limit, cursor)
+    found = call.lake.stream_batches(f"{project}/{repo}", most)
+    shown = shown_batches(call, RepoName(project, repo), found)
+    return page(shown, _newest, limit, cursor)
 
 
 @routes.GET(f"{STREAM}/rewind", READ_REPO)
 def plan_rewind(call: Caller, project: str, repo: str, to: str) -> RewindPlan:
     """What a rewind would undo, and who would be told. Nothing happens."""
     plan = call.lake.plan_rewind(f"{project}/{repo}", to)
-    return replace(plan, readers=tuple(call.visible(plan.readers, lambda one: one)))
+    hidden = hides(call, RepoName(project, repo))
+    return replace(
+        plan,
+        position={} if hidden else plan.position,
+        readers=tuple(call.visible(plan.readers, lambda one: one)),
+    )
 
 
 @routes.POST(f"{STREAM}/rewind", MAINTAIN_REPO)
@@ -98,13 +107,16 @@ def list_batches(
 ) -> Page[Batch]:
     """What is known of the commits of a stream or an ingest; of other repos nothing."""
     found = call.lake.commit_batches(f"{project}/{repo}")
-    return page(found.values(), _newest, limit, cursor)
+    shown = shown_batches(call, RepoName(project, repo), found.values())
+    return page(shown, _newest, limit, cursor)
 
 
 @routes.GET("/repos/{project}/{repo}/batches/{commit}", READ_REPO)
 def get_batch(call: Caller, project: str, repo: str, commit: str) -> Batch | None:
     """What is known of the batch that made a commit; null if none did."""
-    return call.lake._batch_of(RepoName(project, repo), commit)
+    name = RepoName(project, repo)
+    found = call.lake._batch_of(name, commit)
+    return shown_batches(call, name, [found])[0] if found else None
 
 
 @routes.GET("/ingests", ANYBODY)

@@ -13,6 +13,7 @@ from trunkline.lake.historypages import CommitPage
 from trunkline.lake.merge import MergeReport
 from trunkline.model.access import Permission
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit
+from trunkline.model.refs import parse_repo
 from trunkline.sdk import historypages
 from trunkline.sdk.wire.history import (
     CherryPickRequest,
@@ -22,6 +23,7 @@ from trunkline.sdk.wire.history import (
 )
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ANYBODY, READ_REPO, Call, Caller, Needs, On, Routes
+from trunkline.server.hidden_inputs import shown_batches
 from trunkline.server.paging import Cursor, Limit, decoded, encoded
 
 routes = Routes(tags=["history"])
@@ -99,7 +101,11 @@ def show_commit_set(call: Caller, commit_id: str) -> CommitSet:
         for name, edges in found.sources.items()
         if name in names
     }
-    batches = {name: batch for name, batch in found.batches.items() if name in names}
+    batches = {
+        name: shown_batches(call, parse_repo(name), [batch])[0]
+        for name, batch in found.batches.items()
+        if name in names
+    }
     return replace(found, commits=tuple(seen), sources=sources, batches=batches)
 
 

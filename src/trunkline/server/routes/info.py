@@ -16,6 +16,7 @@ from trunkline.schedule.ticker import Ticker
 from trunkline.sdk.wire.running import API_VERSION, Fired, Info, RanJob, Running
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ANYBODY, PUBLIC, Caller, Routes
+from trunkline.server.hidden_inputs import shown_batches, shown_job, shown_jobs
 from trunkline.server.service import Service
 from trunkline.storage.catalog import Session, flows, jobs, repos, workers
 
@@ -59,8 +60,15 @@ def running(call: Caller, since: Since = None, oldest: Oldest = None) -> Running
             first = since if oldest is None else oldest
             ended = jobs.ended_since(session, since, first, MOST_ENDED)
         ended = call.visible(ended, _pipeline)
-        ran = [RanJob(job, _batch(session, job)) for job in ended]
-    return Running(now, call.visible(unfinished, _pipeline), ran)
+        ran = [(job, _batch(session, job)) for job in ended]
+    shown = [
+        RanJob(
+            shown_job(call, job),
+            shown_batches(call, job.pipeline, [batch])[0] if batch is not None else None,
+        )
+        for job, batch in ran
+    ]
+    return Running(now, shown_jobs(call, call.visible(unfinished, _pipeline)), shown)
 
 
 @routes.POST("/run", ANYBODY)

@@ -22,6 +22,7 @@ from trunkline.sdk.wire.pipelines import Started
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ANYBODY, READ_REPO, WRITE_REPO, Call, Caller, Needs, On, Routes
 from trunkline.server.following import followed, looked, position_of, until_changed
+from trunkline.server.hidden_inputs import shown_datums, shown_job, shown_jobs
 from trunkline.server.lines import Lines, lines
 from trunkline.server.paging import Cursor, Limit, decoded, encoded
 
@@ -61,12 +62,12 @@ def list_jobs(
         before=_before(cursor),
         shows=_shows(call, project),
     )
-    return Page(found, _after(found[-1]) if more else None)
+    return Page(shown_jobs(call, found), _after(found[-1]) if more else None)
 
 
 @routes.GET(ONE, READ_REPO, quick=True)
 def get_job(call: Caller, project: str, repo: str, job: str) -> Job:
-    return call.lake._find(f"{project}/{repo}@{job}")[1]
+    return shown_job(call, call.lake._find(f"{project}/{repo}@{job}")[1])
 
 
 @routes.GET(f"{ONE}/wait", READ_REPO)
@@ -82,14 +83,14 @@ async def wait_for_job(
     """A job, when it has changed or is over. Without `seen` at once."""
     name = f"{project}/{repo}@{job}"
     return await until_changed(
-        request, call.lake, lambda: [call.lake._find(name)[1]], seen, timeout
+        request, call.lake, lambda: [shown_job(call, call.lake._find(name)[1])], seen, timeout
     )
 
 
 @routes.POST(f"{ONE}/cancel", WRITE_REPO)
 def cancel_job(call: Caller, project: str, repo: str, job: str, body: Cancel) -> Job:
     """Stop a job and all of its set that waits for it."""
-    return call.lake.cancel_job(f"{project}/{repo}@{job}", body.reason)
+    return shown_job(call, call.lake.cancel_job(f"{project}/{repo}@{job}", body.reason))
 
 
 @routes.GET(f"{ONE}/datums", READ_REPO)
@@ -103,14 +104,14 @@ def list_datums(
     cursor: Cursor = None,
 ) -> Page[DatumInfo]:
     """The datums of a job, with what became of each and why."""
-    found = call.lake.datums(f"{project}/{repo}@{job}", state)
+    found = _datums(call, RepoName(project, repo), job, state)
     return _some(found, limit, cursor)
 
 
 @routes.GET(f"{ONE}/datums/all", READ_REPO, response_class=Lines)
 def all_datums(call: Caller, project: str, repo: str, job: str, state: str | None = None) -> Lines:
     """All datums of a job, a line each."""
-    return lines(DatumInfo, call.lake.datums(f"{project}/{repo}@{job}", state))
+    return lines(DatumInfo, _datums(call, RepoName(project, repo), job, state))
 
 
 @routes.GET(f"{ONE}/logs", READ_REPO)
@@ -154,7 +155,7 @@ async def follow_log(
 @routes.GET("/sets/{set_id}/jobs", ANYBODY)
 def list_jobs_of_set(call: Caller, set_id: str) -> Page[Job]:
     """The jobs of a commit set that the caller may read."""
-    return Page(_of_set(call, set_id))
+    return Page(shown_jobs(call, _of_set(call, set_id)))
 
 
 @routes.GET("/sets/{set_id}/wait", ANYBODY)
@@ -166,16 +167,17 @@ async def wait_for_set(
     seen: Seen = "",
 ) -> Waited:
     """The jobs of a set, when one has changed or all are over. Without `seen` at once."""
-    return await until_changed(request, call.lake, lambda: _of_set(call, set_id), seen, timeout)
+    return await until_changed(
+        request, call.lake, lambda: shown_jobs(call, _of_set(call, set_id)), seen, timeout
+    )
 
 
 @routes.POST("/sets/{set_id}/rerun", Needs(On.BODY, Permission.WRITE))
 def rerun_set(call: Caller, set_id: str) -> Started:
     """Try again what failed in a set, as a new set."""
     seen = _of_set(call, set_id)
-    for one in seen:
-        if one.state in FAILED:
-            call.require(Permission.WRITE, one.pipeline)
+    for one in [job for job in seen if job.state in FAILED] or seen[:1]:
+        call.require(Permission.WRITE, one.pipeline)
     hidden = [one for one in call.lake._found(seen[0].id) if one not in seen]
     if any(one.state in FAILED for one in hidden):
         raise NotAllowed(
@@ -183,6 +185,11 @@ def rerun_set(call: Caller, set_id: str) -> Started:
             hint="Run the pipelines that are yours: trunkline pipeline run NAME",
         )
     return Started(call.lake.rerun_job(seen[0].id))
+
+
+def _datums(call: Call, name: RepoName, job: str, state: str | None) -> Iterator[DatumInfo]:
+    found = call.lake.datums(f"{name.project}/{name.repo}@{job}", state)
+    return shown_datums(call, name, found)
 
 
 def _of_set(call: Call, text: str) -> list[Job]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from trunkline.errors import NotFound
 from trunkline.lake.control import Backfill
 from trunkline.lake.pipelines import Applied
 from trunkline.lake.versions import Declared
 from trunkline.model.access import Permission
-from trunkline.model.commits import Commit, RepoName
+from trunkline.model.commits import Commit
 from trunkline.model.pipelines import PipelineInfo
-from trunkline.model.refs import parse_repo
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.sdk.pipelines import mode_of
 from trunkline.sdk.reports import ApplyReport, PlanReport
@@ -33,13 +30,13 @@ from trunkline.server.calls import (
     MAINTAIN_REPO,
     READ_REPO,
     WRITE_REPO,
-    Call,
     Caller,
     Needs,
     On,
     Routes,
 )
 from trunkline.server.declaring import require_apply, require_plan
+from trunkline.server.hidden_inputs import shown_backfills, shown_pipeline, shown_plan
 from trunkline.server.limits import LARGEST_MANY
 from trunkline.server.lines import Lines, lines
 from trunkline.server.paging import Cursor, Limit, page
@@ -66,7 +63,7 @@ def plan(call: Caller, body: Declaration) -> PlanReport:
     mode = mode_of(body.reprocess, body.no_reprocess)
     declared = all_declared(body.pipelines)
     require_plan(call, declared)
-    return _shown(call, call.lake._planned(declared, body.ignored, mode))
+    return shown_plan(call, call.lake._planned(declared, body.ignored, mode))
 
 
 @routes.POST("/pipelines/datums", READ_BODY, largest=LARGEST_MANY, response_class=Lines)
@@ -83,7 +80,7 @@ def due(call: Caller, project: str) -> PlanReport:
     """What the next job of each pipeline would do now."""
     call.require_project_seen(project)
     lake = call.lake.bound(project=project)
-    return _shown(call, lake._due(lambda name: call.may(Permission.READ, name)))
+    return shown_plan(call, lake._due(lambda name: call.may(Permission.READ, name)))
 
 
 @routes.GET("/pipelines", ANYBODY)
@@ -96,12 +93,13 @@ def list_pipelines(
     lake = call.lake.bound(project=project) if project is not None else call.lake
     found = lake.pipelines(all_projects=project is None)
     seen = call.visible(found, lambda one: one.name)
-    return page(seen, lambda one: f"{one.name.project}\0{one.name.repo}", limit, cursor)
+    shown = [shown_pipeline(call, one) for one in seen]
+    return page(shown, lambda one: f"{one.name.project}\0{one.name.repo}", limit, cursor)
 
 
 @routes.GET(ONE, READ_REPO, quick=True)
 def get_pipeline(call: Caller, project: str, repo: str, version: int | None = None) -> PipelineInfo:
-    return call.lake.pipeline(f"{project}/{repo}", version)
+    return shown_pipeline(call, call.lake.pipeline(f"{project}/{repo}", version))
 
 
 @routes.GET(f"{ONE}/versions", READ_REPO)
@@ -109,7 +107,7 @@ def list_versions(
     call: Caller, project: str, repo: str, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[PipelineInfo]:
     """Every version, newest first."""
-    found = call.lake.pipeline_versions(f"{project}/{repo}")
+    found = [shown_pipeline(call, one) for one in call.lake.pipeline_versions(f"{project}/{repo}")]
     return page(found, lambda one: _downwards(one.version), limit, cursor)
 
 
@@ -177,7 +175,12 @@ def backfill(call: Caller, project: str, repo: str, body: NewBackfill) -> Backfi
 def list_backfills(call: Caller, limit: Limit = 100, cursor: Cursor = None) -> Page[Backfill]:
     """Newest first."""
     found = call.visible(call.lake.backfills(), lambda one: one.pipeline)
-    return page(found, lambda one: f"{_downwards(one.created)} {one.id}", limit, cursor)
+    return page(
+        shown_backfills(call, found),
+        lambda one: f"{_downwards(one.created)} {one.id}",
+        limit,
+        cursor,
+    )
 
 
 @routes.POST("/backfills/{backfill}/{action}", MAINTAIN_BODY)
@@ -212,20 +215,6 @@ def set_pool(call: Caller, name: str, body: PoolSlots) -> None:
 @routes.DELETE("/pools/{name}", MAINTAIN_LAKE, status_code=204)
 def delete_pool(call: Caller, name: str) -> None:
     call.lake.delete_pool(name)
-
-
-def _shown(call: Call, report: PlanReport) -> PlanReport:
-    """Without the names of readers that the caller may not see."""
-
-    def seen(text: str) -> bool:
-        name: RepoName = parse_repo(text)
-        return call.may(Permission.READ, name)
-
-    plans = (
-        replace(one, downstream=tuple(text for text in one.downstream if seen(text)))
-        for one in report.pipelines
-    )
-    return replace(report, pipelines=tuple(plans))
 
 
 def _downwards(number: int) -> str:

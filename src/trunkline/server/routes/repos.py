@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trunkline.model.access import Permission
 from trunkline.model.commits import Branch, Project, Repo, RepoName, Tag
 from trunkline.sdk.wire.repos import BranchMove, NewBranch, NewProject, NewRepo, NewTag
@@ -12,6 +14,7 @@ from trunkline.server.calls import (
     MAINTAIN_REPO,
     READ_REPO,
     WRITE_REPO,
+    Call,
     Caller,
     Needs,
     On,
@@ -26,6 +29,7 @@ routes = Routes(tags=["repos"])
 def list_projects(call: Caller, limit: Limit = 100, cursor: Cursor = None) -> Page[Project]:
     """The projects that the caller may see anything of."""
     seen = [one for one in call.lake.projects() if call.who.may_see(one.name)]
+    seen = [_counted(call, one) for one in seen]
     return page(seen, lambda one: one.name, limit, cursor)
 
 
@@ -123,6 +127,14 @@ def create_tag(call: Caller, project: str, repo: str, body: NewTag) -> Tag:
 @routes.DELETE("/repos/{project}/{repo}/tags/{tag}", MAINTAIN_REPO, status_code=204)
 def delete_tag(call: Caller, project: str, repo: str, tag: str) -> None:
     call.lake.delete_tag(f"{project}/{repo}@{tag}")
+
+
+def _counted(call: Call, project: Project) -> Project:
+    """With the number of those repos that the caller may read."""
+    if call.who.may(Permission.READ, project.name):
+        return project
+    found = call.visible(call.lake.bound(project=project.name).repos(), lambda one: one.name)
+    return replace(project, repos=len(found))
 
 
 def _key(name: RepoName) -> str:

@@ -1,0 +1,182 @@
+"""Pipelines, jobs and streams as one caller may see them.
+
+Who may read a pipeline's output need not be able to read what it is made of. Of such an input
+they learn that there is one, and no more: not its name, its branch, its commits or its paths. Its
+name is in other places too, in SQL and in messages, so these are left out with it. Whoever may
+maintain the pipeline sees all of it. What a pipeline's own code writes into its output and its
+log is for all readers of the pipeline: nobody can tell what is in there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from trunkline.errors import NotFound
+from trunkline.lake.control import Backfill
+from trunkline.model.access import LAKE, Permission
+from trunkline.model.commits import DEFAULT_PROJECT, RepoName
+from trunkline.model.flowstatus import StreamStatus
+from trunkline.model.jobs import DatumInfo, DatumInput, Job, JobInput
+from trunkline.model.pipelines import PipelineInfo
+from trunkline.model.streams import Batch
+from trunkline.sdk.reports import PlanReport
+from trunkline.server.calls import Call
+from trunkline.storage.catalog import repos
+
+WORD = "(hidden)"
+HIDDEN = RepoName(DEFAULT_PROJECT, WORD)
+_KEPT = ("pipeline", "description", "schedule")
+_names = re.compile(r"[\w.-]*\w(?:/[\w.-]*\w)?")
+
+
+def hides(call: Call, pipeline: RepoName) -> bool:
+    """Whether a pipeline of now reads what the caller may not."""
+    if call.may(Permission.MAINTAIN, pipeline):
+        return False
+    try:
+        found = call.lake.pipeline(f"{pipeline.project}/{pipeline.repo}")
+    except NotFound:
+        return False
+    return _reads_hidden(call, pipeline, found.inputs)
+
+
+def shown_pipeline(call: Call, info: PipelineInfo) -> PipelineInfo:
+    if not _reads_hidden(call, info.name, info.inputs):
+        return info
+    return replace(
+        info,
+        inputs=tuple(one if call.may(Permission.READ, one) else HIDDEN for one in info.inputs),
+        spec={key: value for key, value in info.spec.items() if key in _KEPT},
+    )
+
+
+def shown_job(call: Call, job: Job) -> Job:
+    if not _reads_hidden(call, job.pipeline, (one.repo for one in job.inputs)):
+        return job
+    return replace(
+        job,
+        inputs=tuple(_job_input(call, one) for one in job.inputs),
+        reason=job.reason and WORD,
+        cause=job.cause and WORD,
+    )
+
+
+def shown_jobs(call: Call, jobs: Iterable[Job]) -> list[Job]:
+    return [shown_job(call, one) for one in jobs]
+
+
+def shown_datums(
+    call: Call, pipeline: RepoName, datums: Iterator[DatumInfo]
+) -> Iterator[DatumInfo]:
+    hidden = None if call.may(Permission.MAINTAIN, pipeline) else _Known(call)
+    for one in datums:
+        if hidden is None or all(hidden.sees(part.repo) for part in one.inputs):
+            yield one
+            continue
+        inputs = (
+            part if hidden.sees(part.repo) else DatumInput(WORD, HIDDEN, WORD)
+            for part in one.inputs
+        )
+        yield replace(
+            one, inputs=tuple(inputs), reason=one.reason and WORD, error=one.error and WORD
+        )
+
+
+def shown_stream(call: Call, status: StreamStatus) -> StreamStatus:
+    if not _reads_hidden(call, status.name, (one.repo for one in status.inputs)):
+        return status
+    return replace(
+        status,
+        inputs=tuple(
+            one
+            if call.may(Permission.READ, one.repo)
+            else replace(one, name=WORD, repo=HIDDEN, branch=WORD, read=None)
+            for one in status.inputs
+        ),
+        reason=status.reason and WORD,
+        last=_without_place(status.last) if status.last else None,
+    )
+
+
+def shown_batches(call: Call, pipeline: RepoName, found: Iterable[Batch]) -> list[Batch]:
+    """Batches without where they read, which is told by the names of the inputs."""
+    hidden = hides(call, pipeline)
+    return [_without_place(one) if hidden else one for one in found]
+
+
+def shown_backfills(call: Call, found: Iterable[Backfill]) -> list[Backfill]:
+    sees = _cached(lambda name: not hides(call, name))
+    return [one if sees(one.pipeline) else replace(one, span=WORD) for one in found]
+
+
+def shown_plan(call: Call, report: PlanReport) -> PlanReport:
+    """Also without the names of readers that the caller may not see."""
+    plans = []
+    for one in report.pipelines:
+        seen = (text for text in one.downstream if call.may(Permission.READ, _repo(text)))
+        one = replace(one, downstream=tuple(seen))
+        if hides(call, one.name):
+            note = one.note if one.note == "paused" else one.note and WORD
+            one = replace(one, reasons={}, samples=(), note=note)
+        plans.append(one)
+    return replace(report, pipelines=tuple(plans))
+
+
+def without_names(call: Call, text: str) -> str:
+    """A message in which what the caller may not read is not named."""
+    if call.principal is None or call.who.may(Permission.READ, LAKE):
+        return text
+    known = _Known(call)
+
+    def shown(match: re.Match[str]) -> str:
+        word = match.group()
+        name = _repo(word)
+        if known.sees(name) or not ("/" in word or known.is_there(name)):
+            return word
+        return WORD
+
+    return _names.sub(shown, text)
+
+
+class _Known:
+    """What the caller may read, asked once for each name."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self.sees = _cached(lambda name: call.may(Permission.READ, name))
+
+    def is_there(self, name: RepoName) -> bool:
+        with self._call.service.lake._core.database.read() as session:
+            return repos.key_of(session, name) is not None
+
+
+def _cached(ask: Callable[[RepoName], bool]) -> Callable[[RepoName], bool]:
+    known: dict[RepoName, bool] = {}
+
+    def answer(name: RepoName) -> bool:
+        if name not in known:
+            known[name] = ask(name)
+        return known[name]
+
+    return answer
+
+
+def _reads_hidden(call: Call, pipeline: RepoName, inputs: Iterable[RepoName]) -> bool:
+    if call.may(Permission.MAINTAIN, pipeline):
+        return False
+    return not all(call.may(Permission.READ, one) for one in inputs)
+
+
+def _job_input(call: Call, one: JobInput) -> JobInput:
+    return one if call.may(Permission.READ, one.repo) else JobInput(WORD, HIDDEN, WORD, None)
+
+
+def _without_place(batch: Batch) -> Batch:
+    return replace(batch, start={}, end={})
+
+
+def _repo(text: str) -> RepoName:
+    project, slash, repo = text.partition("/")
+    return RepoName(project, repo) if slash else RepoName(DEFAULT_PROJECT, project)

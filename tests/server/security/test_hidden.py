@@ -1,0 +1,191 @@
+"""What somebody may not see is to them as what is not there: in every answer, by every way."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from tests.server.s3.doors import open_door
+from tests.server.security.asking import Way, send, ways
+from tests.server.security.world import PEOPLE, WORD, World, spec
+from trunkline.lake.keys import s3_access_key, s3_secret
+from trunkline.server.app import create_app
+from trunkline.server.hidden_inputs import WORD as HIDDEN
+from trunkline.server.service import Service
+
+VISIBLE = ("orders", "clicks", "sizes", "visible", "both", "sessions", "dark", "feed")
+NEAR = WORD[:-1]
+"""Not the word itself, but near enough for somebody to be helped to it."""
+
+
+@pytest.fixture(scope="module")
+def app(world: World) -> FastAPI:
+    return create_app(Service(world.lake, world.lake._settings, authenticated=True))
+
+
+def _gets(app: FastAPI, part: str = "") -> Iterator[Way]:
+    for way in ways(app):
+        if way.method == "GET" and part in way.path:
+            yield way
+
+
+def _clean(answer: httpx2.Response, *told: object) -> None:
+    found = answer.text + json.dumps(dict(answer.headers))
+    assert WORD not in found, (*told, answer.status_code, found[:3000])
+
+
+@pytest.mark.parametrize("who", ["reader", "narrow", "elsewhere", "stranger"])
+def test_the_word_is_nowhere(world: World, app: FastAPI, who: str):
+    jobs = {(job.pipeline.repo, job.id) for job in world.lake.jobs(all_projects=True)}
+    sets = {job for _, job in jobs}
+    with world.client(who) as client:
+        for way in _gets(app):
+            if "{repo}" not in way.path and "{set_id}" not in way.path:
+                for query in ({}, {"project": "shop"}, {"project": NEAR}, {"ref": f"{NEAR}/x@main"}):
+                    if "commit_id" not in way.path:
+                        _clean(send(world, client, way, query), way.name, query)
+            for one in sets:
+                if "{set_id}" in way.path or "{commit_id}" in way.path:
+                    _clean(send(world, client, way, set_id=one, commit_id=one), way.name)
+        for way in _gets(app, "{repo}"):
+            for repo in VISIBLE:
+                of = [job for name, job in jobs if name == repo and "{job}" in way.path] or ["0" * 32]
+                for job in of:
+                    _clean(send(world, client, way, repo=repo, job=job), way.name, repo)
+                for other in (NEAR, "main~9"):
+                    given = {name: other for name in ("at", "commit", "tag", "branch", "job")}
+                    _clean(send(world, client, way, {"at": other}, repo=repo, **given), way.name)
+            for query in ({"ref": f"shop/{repo}@main"} for repo in VISIBLE):
+                _clean(send(world, client, way, query), way.name)
+        for path in ("lineage", "lineage/columns"):
+            for repo in VISIBLE:
+                for place in ("", ":/table", ":/a.txt"):
+                    asked = {"ref": f"shop/{repo}@main{place}"}
+                    _clean(client.get(f"/api/v1/{path}", params=asked), path, asked)
+
+
+@pytest.mark.parametrize("who", ["reader", "narrow", "elsewhere", "stranger", "keeper"])
+def test_nothing_helps_one_on_to_a_name(world: World, who: str):
+    names = (f"{NEAR}/{NEAR}-orders", f"shop/{NEAR}-reader", f"{WORD[:-1]}/x", "shop/visibles")
+    with world.client(who) as client:
+        for name in names:
+            texts = [
+                f'SELECT * FROM "{name}@main"',
+                f"SELECT * FROM {name.replace('/', '.').replace('-', '_')}",
+                f"SELECT {NEAR}_n FROM \"shop/orders@main:/table\"",
+            ]
+            for text in texts:
+                for path in ("sql", "sql/run"):
+                    _clean(client.post(f"/api/v1/{path}", json={"text": text}), text)
+            for path in ("repos", "pipelines", "streams", "ingests"):
+                _clean(client.get(f"/api/v1/{path}/{name}"), path, name)
+            ref = f"{name}@main"
+            for path, body in {
+                "merge": {"source": ref, "target": "shop/orders@main"},
+                "revert": {"ref": ref},
+                "cherry-pick": {"ref": ref, "target": "shop/orders@main"},
+                "squash": {"ref": ref},
+                "drop": {"ref": ref},
+                "forget": {"ref": ref},
+                "checks/replay": {"pipeline": name},
+                "pipelines": _applied(name),
+                "pipelines/plan": _applied(name),
+                "pipelines/datums": _applied(name),
+            }.items():
+                _clean(client.post(f"/api/v1/{path}", json=body), path, body)
+
+
+def _applied(reads: str) -> dict[str, object]:
+    made = spec("shop/fresh", reads)
+    return {"pipelines": [{"spec": made}]}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("DELETE", "repos/shop/orders"),
+        ("DELETE", "repos/shop/orders/branches/main"),
+        ("DELETE", "pipelines/shop/visible"),
+        ("DELETE", "pipelines/shop/sessions"),
+        ("DELETE", "projects/shop"),
+        ("POST", "squash"),
+        ("POST", "drop"),
+    ],
+)
+def test_who_uses_it_is_not_told(world: World, method: str, path: str):
+    before = world.state()
+    body = {"ref": "shop/orders@main"} if method == "POST" else None
+    with world.client("boss") as client:
+        answer = client.request(method, f"/api/v1/{path}", json=body)
+        assert answer.status_code in (409, 412, 403), answer.text
+        _clean(answer, path)
+    assert world.state() == before
+
+
+def test_of_hidden_inputs_one_learns_that_there_are_some(world: World):
+    with world.client("reader") as client:
+        told = client.get("/api/v1/pipelines/shop/both").json()
+        assert [one["repo"] for one in told["inputs"]] == ["orders", HIDDEN]
+        assert set(told["spec"]) <= {"pipeline", "description", "schedule"}
+        full = client.get("/api/v1/pipelines/shop/sizes").json()
+        assert "transform" in full["spec"]
+        job = next(one for one in world.lake.jobs("shop/both"))
+        shown = client.get(f"/api/v1/jobs/shop/both/{job.id}").json()
+        assert [one["name"] for one in shown["inputs"]] == ["orders", HIDDEN]
+        datums = client.get(f"/api/v1/jobs/shop/both/{job.id}/datums").json()["items"]
+        assert datums and all(one["inputs"][1]["path"] == HIDDEN for one in datums)
+        assert {one["inputs"][0]["path"] for one in datums} >= {"/a.txt", "/b.txt"}
+        stream = client.get("/api/v1/streams/shop/dark").json()
+        assert [one["name"] for one in stream["inputs"]] == [HIDDEN]
+    with world.client("keeper") as client:
+        whole = client.get("/api/v1/pipelines/shop/both").json()
+        assert [one["repo"] for one in whole["inputs"]] == ["orders", f"{WORD}-orders"]
+
+
+def test_hidden_is_the_same_as_missing(world: World, app: FastAPI):
+    """The same answer to the byte, but for the name that was asked for."""
+    hidden, missing = (WORD, f"{WORD}-orders"), ("nowhere", "nothing")
+    for who in ("stranger", "reader", "keeper"):
+        with world.client(who) as client:
+            for way in ways(app):
+                if "{repo}" not in way.path:
+                    continue
+                there, gone = (
+                    send(world, client, way, project=project, repo=repo)
+                    for project, repo in (hidden, missing)
+                )
+                assert there.status_code == gone.status_code == 404, (way.name, there.text)
+                assert _plain(there, *hidden) == _plain(gone, *missing), way.name
+
+
+def _plain(answer: httpx2.Response, project: str, repo: str) -> object:
+    text = answer.text.replace(f"{project}/{repo}", "NAME")
+    text = re.sub(r'"request_id":"\w+"', "", text)
+    own = ("date", "x-request-id", "content-length")
+    return text, sorted((k, v) for k, v in answer.headers.items() if k not in own)
+
+
+def test_counts_count_what_one_sees(world: World):
+    with world.client("narrow") as client:
+        (shop,) = client.get("/api/v1/projects").json()["items"]
+        assert (shop["name"], shop["repos"]) == ("shop", 2)
+
+
+def test_the_s3_door_names_nothing_either(world: World):
+    with open_door(world.lake, authenticated=True) as door:
+        for who in PEOPLE.keys() - {"root"}:
+            keys = world.tokens[who].split("_")[1]
+            client = door.client()
+            client = door.client(
+                type(door.add_token(who))(s3_access_key(keys), s3_secret(door.service.key, keys))
+            )
+            names = [one["Name"] for one in client.list_buckets()["Buckets"]]
+            assert not any(WORD in one for one in names)
+            for bucket in names:
+                found = client.list_objects_v2(Bucket=bucket)
+                assert WORD not in str(found.get("Contents"))
