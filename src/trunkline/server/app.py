@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from fastapi import FastAPI
 
 from trunkline import __version__
-from trunkline.server import failures, health, metrics, tracing
+from trunkline.server import console, failures, health, metrics, tracing
 from trunkline.server.auth import guards
 from trunkline.server.etags import ETags
 from trunkline.server.idempotency import IdempotencyKeys
@@ -64,7 +64,7 @@ ROUTES = tuple(
         docs,
     )
 )
-ROOT_ROUTES = (health.routes, metrics.routes)
+ROOT_ROUTES = (health.routes, metrics.routes, console.routes)
 OUTER = (ApiVersion, RequestIds, Measured)
 """Middlewares, the outermost first: these see every request, also what is refused."""
 INNER = (IdempotencyKeys, ETags)
