@@ -33,8 +33,9 @@ format: $(STAMP) ## let ruff arrange the code
 bench: $(STAMP) java ## measure what we answer for, as ratios
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(STAMP) ## write docs/cli.md from --help
+docs: $(STAMP) ## write docs/cli.md from --help, and the routes of docs/api.md
 	@$(BIN)/python -m tests.docs.generate_cli
+	@$(BIN)/python -m tests.docs.generate_api
 
 clean: ## remove .venv and every cache
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -16,6 +16,7 @@ PURE = ("model", "pipelines", "test_settings.py")
 # These take minutes, so they go next: what is left then is small enough to share out evenly.
 LONG = (
     "docs/test_console_blocks.py",
+    "docs/test_readme_served.py",
     "reliability/test_table_jobs.py",
     "reliability/test_workers.py",
     "reliability/test_stream_crashes.py",

@@ -73,6 +73,8 @@ class Door:
             yield self._url
         finally:
             self.lake = None
+            self._service.stop()
+            self._service.journal.close()
             close_queries(self._service)
 
 

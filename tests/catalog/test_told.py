@@ -45,7 +45,7 @@ def test_a_request_is_noted_once(database: Database) -> None:
         known = requests.begin(session, "ann", "k", "other")
         assert known is not None
         assert (known.digest, known.status, known.body) == ("d1", None, "")
-        requests.take_over(session, "ann", "k")
+        requests.touch(session, "ann", "k")
         requests.finish(session, "ann", "k", 201, "{}")
         known = requests.begin(session, "ann", "k", "d1")
         assert known is not None

@@ -1,5 +1,7 @@
 """What the port promises of transactions."""
 
+import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from tests.catalog.conftest import Place
 from tests.postgres import postgres
 from trunkline.errors import CommitUnknown, Unavailable, Usage
-from trunkline.storage.catalog import Database, Session
+from trunkline.storage.catalog import Database, Session, open_database
 
 INSERT = "INSERT INTO meta (name, value) VALUES (:name, :value)"
 COUNTER = {"name": "counter", "value": "0"}
@@ -165,3 +167,17 @@ def end_connection(place: Place, session: Session) -> None:
     with other.read() as killer:
         killer.one("SELECT pg_terminate_backend(:pid, 5000)", {"pid": row["pid"]})
     other.close()
+
+
+def test_the_connection_of_a_thread_goes_with_it(new_file: Path, tmp_path: Path):
+    """A server's threads come and go for months."""
+    shutil.copy(new_file, tmp_path)
+    database = open_database("catalog.db", tmp_path)
+    value(database, "a")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        thread = threading.Thread(target=value, args=(database, "a"))
+        thread.start()
+        thread.join()
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
+    database.close()

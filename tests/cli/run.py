@@ -44,6 +44,11 @@ class Cli:
         return json.loads(self.ok(*args, "--json"))
 
 
+def home_of(folder: Path) -> Path:
+    """Where the lake is that commands typed in a folder mean: there, or behind a server."""
+    return folder.parent / "lake" if folder.name == "away" else folder
+
+
 def process(*args: str | Path, stdin: bytes = b"", **environ: str) -> Result:
     done = subprocess.run(
         [sys.executable, "-m", "trunkline", *map(str, args)],

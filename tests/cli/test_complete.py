@@ -23,7 +23,7 @@ def bash(*words: str) -> list[str]:
     "words, offers",
     [
         (["bra"], ["branch"]),
-        (["back"], ["backfill"]),
+        (["back"], ["backfill", "backup"]),
         (["ls", "ord"], ["orders@main"]),
         (["ls", "orders", "@"], ["main"]),
         (["ls", "orders", "@", "ma"], ["main"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import trunkline as tl
-from tests.cli.run import Cli
+from tests.cli.run import Cli, home_of
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import RepoKind, RepoName
 from trunkline.storage.catalog import commits, repos
@@ -13,7 +13,7 @@ from trunkline.storage.catalog import commits, repos
 
 def make_output(folder: Path) -> None:
     """The repo of a pipeline that has read orders: kind and provenance as a job leaves them."""
-    with tl.open(folder) as lake:
+    with tl.open(home_of(folder)) as lake:
         read = lake.commit_info("orders@main")
         lake.create_repo("daily")
         with lake.commit("daily@main") as made:
@@ -53,7 +53,7 @@ def test_a_repo_with_readers_stays(cli: Cli, lake: Path) -> None:
 
 
 def test_a_transaction_can_make_an_output_repo(lake: Path) -> None:
-    with tl.open(lake) as opened:
+    with tl.open(home_of(lake)) as opened:
         with Transaction(opened._core, "job") as transaction:
             transaction.create_repo(RepoName("default", "made"), "", RepoKind.OUTPUT)
         assert opened.repo("made").kind is RepoKind.OUTPUT

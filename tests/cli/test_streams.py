@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import trunkline as tl
+from tests.cli.run import home_of
 from tests.cli.test_complete import bash
 from tests.cli.test_terminal import on_a_terminal
 from tests.flows import INGEST, READER, batch, flow_of, key_of, stream_of
@@ -23,7 +24,7 @@ SECOND = 1_000_000
 def ran(cli, lake):
     """A stream of orders with three batches, and an ingest with one; the stream's commits."""
     made = []
-    with tl.open(lake) as opened:
+    with tl.open(home_of(lake)) as opened:
         opened.apply(stream_of("orders"))
         opened.apply(INGEST)
         for number in (1, 2, 3):
@@ -42,7 +43,8 @@ def ran(cli, lake):
                     seconds=0.25,
                 )
             )
-        batch(opened, "feed", {"value": 7}, {"offset_lag": 3}, rows_in=8, rows_out=7, malformed=1)
+        facts = {"offset_lag": 3, "rows": 7, "malformed": 1}
+        batch(opened, "feed", {"value": 7}, facts, rows_in=8, rows_out=7, malformed=1)
     return made
 
 
@@ -80,7 +82,7 @@ def test_list_and_status(cli, ran):
 
 
 def test_a_failed_one_is_seen(cli, lake, ran):
-    with tl.open(lake) as opened:
+    with tl.open(home_of(lake)) as opened:
         repo = key_of(opened, "sessions")
         with opened._core.database.write() as session:
             flows.note(session, repo, FlowState.FAILED, "cannot be\ndone")
@@ -111,7 +113,7 @@ def test_batches(cli, ran):
 
 
 def test_rewind_says_what_it_undoes_and_wants_a_yes(cli, lake, ran):
-    with tl.open(lake) as opened:
+    with tl.open(home_of(lake)) as opened:
         opened.apply(READER)
     refused = cli("stream", "rewind", "sessions", "--to", ran[0])
     assert refused.code == 2
@@ -123,7 +125,7 @@ def test_rewind_says_what_it_undoes_and_wants_a_yes(cli, lake, ran):
     assert lines[1].startswith("It reads on from orders@")
     assert lines[2] == "Told of it: report."
     assert "--yes" in refused.err
-    with tl.open(lake) as opened:
+    with tl.open(home_of(lake)) as opened:
         assert flow_of(opened, "sessions").epoch == 1
 
     done = cli("stream", "rewind", "sessions", "--to", "main~2", "--yes")
@@ -141,10 +143,10 @@ def test_on_a_terminal_a_person_is_asked(lake, ran):
     rewind = ("stream", "rewind", "sessions", "--to", ran[0])
     asked = on_a_terminal(*rewind, typed=b"n\n", after=b"[y/N]")
     assert f"Rewind sessions to {ran[0][:12]}? [y/N]" in asked
-    with tl.open(lake) as opened:
+    with tl.open(home_of(lake)) as opened:
         assert flow_of(opened, "sessions").epoch == 1
     on_a_terminal(*rewind, typed=b"y\n", after=b"[y/N]")
-    with tl.open(lake) as opened:
+    with tl.open(home_of(lake)) as opened:
         assert flow_of(opened, "sessions").epoch == 2
 
 
@@ -156,7 +158,7 @@ def test_restart(cli, lake, ran):
     assert "sessions goes on after batch 0 (epoch 2), from the beginning." in done.out
     kept = cli("stream", "restart", "sessions", "--from", "orders@main~1", "--keep", "--yes")
     assert "is added to the output" in kept.err
-    with tl.open(lake) as opened:
+    with tl.open(home_of(lake)) as opened:
         flow = flow_of(opened, "sessions")
         at = opened.commit_info("orders@main~1").id
     assert (flow.epoch, flow.position, flow.facts) == (3, {"orders": at}, {})

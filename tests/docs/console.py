@@ -118,6 +118,7 @@ _VARYING = (
     # Manifests hold ids and are compressed, so their sizes differ a little.
     (re.compile(r"(\d objects?|in all|Read \d+ files?|Checked \d+ files?) \([\d.]+ [KMG]?i?B\)"),
      r"\1 (<size>)"),
+    (re.compile(r"(<moment> +\d+  +)[\d.]+ [KMG]?i?B(?=  )"), r"\1<size>"),
     (re.compile(r"trunkline-demo-\w+"), "trunkline-demo-<name>"),
     # Jobs: how long they took, how fast they were, who ran them.
     (re.compile(r"\b(?:\d+\.\d+ ?s|\d+ms|\d+m\d\ds|\d+h\d\dm|\d+d\d\dh)\b"), "<took>"),

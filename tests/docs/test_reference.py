@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import trunkline
-from tests.docs import generate_cli
+from tests.docs import generate_api, generate_cli
 from tests.docs.console import ROOT
 from trunkline import errors
 from trunkline.sdk.lake import Lake
@@ -32,6 +32,11 @@ def rows(name: str) -> dict[str, list[str]]:
 
 def test_cli_page_is_what_the_command_says():
     assert page("cli.md") == generate_cli.page(), "run: python -m tests.docs.generate_cli"
+
+
+def test_the_table_of_routes_is_what_the_server_has():
+    text = page("api.md")
+    assert text == generate_api.page(text), "run: python -m tests.docs.generate_api"
 
 
 @pytest.mark.parametrize("name", SETTINGS)

@@ -10,6 +10,7 @@ import pytest
 
 import trunkline as tl
 from tests.jobs.graphs import Graph
+from tests.served import through_door
 from trunkline import Lake
 
 
@@ -30,10 +31,17 @@ def lake(new_lake: Path, tmp_path: Path) -> Iterator[Lake]:
         yield opened
 
 
-@pytest.fixture
-def idle(lake: Lake, tmp_path: Path) -> Graph:
-    """For tests of what is started: its jobs have no datums, so they end without Spark."""
-    return Graph(lake, tmp_path / "code")
+@pytest.fixture(params=["local", "http"])
+def idle(request: pytest.FixtureRequest, lake: Lake, tmp_path: Path) -> Iterator[Graph]:
+    """For tests of what is started: its jobs have no datums, so they end without Spark.
+
+    The lake in its folder, and the same through a server; its jobs are run in the folder.
+    """
+    if request.param == "local":
+        yield Graph(lake, tmp_path / "code")
+        return
+    with through_door(lake) as remote:
+        yield Graph(remote, tmp_path / "code")
 
 
 @pytest.fixture

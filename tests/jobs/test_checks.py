@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.run import Cli
 from tests.jobs.graphs import Graph
+from tests.served import home
 from trunkline import Lake, errors
 from trunkline.lake.core import repo_key
 from trunkline.model.expectations import Action, CheckKind, CheckResult, CheckState
@@ -20,7 +21,7 @@ SAMPLE = '{"id":1,"revenue":-2}'
 def record(graph: Graph, name: str, *results: CheckResult) -> str:
     """As a job of that pipeline would have left them."""
     job = graph.job(name)
-    core = graph.lake._core
+    core = home(graph.lake)._core
     with core.database.write() as session:
         repo = repo_key(session, job.pipeline)
         checks.record(session, repo, job.id, results, session.now())
@@ -75,7 +76,7 @@ def test_erasing_and_gc_leave_no_rows_behind(checked: Graph):
 
 def test_the_command_shows_states_trends_and_samples(checked: Graph, monkeypatch, capfdbinary):
     cli = Cli(capfdbinary)
-    monkeypatch.chdir(checked.lake.location)
+    monkeypatch.setenv("TRUNKLINE_LAKE", checked.lake.location)
     text = cli.ok("checks")
     assert text.splitlines()[0].split()[:8] == [
         "PIPELINE", "RULE", "STATE", "BROKEN", "ROWS", "RATE", "ACTION", "TREND"

@@ -8,6 +8,7 @@ import pytest
 
 import trunkline as tl
 from tests.jobs.graphs import NOTHING, Graph, reads
+from tests.served import home
 from trunkline.errors import CommitUnfinished, InUse, InvalidSpec, NotAllowed, TrunklineError
 from trunkline.lake.bell import bell_of
 from trunkline.model.jobs import JobState
@@ -106,7 +107,7 @@ def test_the_output_of_a_set_builds_on_the_last_good_output(diamond: Graph):
 
 
 def test_every_change_that_may_start_a_job_is_heard_in_its_process_at_once(diamond: Graph):
-    bell = bell_of(diamond.lake._core.database.url)
+    bell = bell_of(home(diamond.lake)._core.database.url)
     first = diamond.put("orders", a="1")
     diamond.lake.create_repo("prices")
     diamond.put("prices", p="1")

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trunkline as tl
+from tests.served import through_door
 from trunkline import Lake
 
 
@@ -40,10 +41,24 @@ def put(lake: Lake, ref: str, **files: bytes) -> str:
 
 
 @pytest.fixture(scope="session")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with tl.init(tmp_path_factory.mktemp("lake")) as made:
-        fill(made)
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    with tl.init(tmp_path_factory.mktemp("lake")) as lake:
+        fill(lake)
+        yield lake
+
+
+@pytest.fixture(params=["local", "http"])
+def lake(request: pytest.FixtureRequest, made: Lake) -> Iterator[Lake]:
+    """The lake in its folder, and the same through a server."""
+    if request.param == "local":
         yield made
+        return
+    with through_door(made) as remote:
+        yield remote
+
+
+local = pytest.mark.parametrize("lake", ["local"], indirect=True)
+"""For what a server does elsewhere: Spark in a worker, its own DuckDB."""
 
 
 def fill(lake: Lake) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cases import load
+from tests.query.conftest import local
 from tests.spark import shared_session
 from trunkline import Lake
 from trunkline.errors import Failed, InvalidQuery
@@ -32,6 +33,7 @@ def test_duckdb(lake: Lake, sql: str, rows: str):
     check(lake, sql, rows, "duckdb")
 
 
+@local
 @pytest.mark.parametrize("sql, rows", cases())
 def test_spark(lake: Lake, sql: str, rows: str):
     shared_session()
@@ -47,6 +49,7 @@ def check(lake: Lake, sql: str, rows: str, engine: str) -> None:
     assert table.num_columns == len(found.columns) == len(found.types)
 
 
+@local
 @pytest.mark.parametrize(
     "sql, marked",
     [
@@ -67,6 +70,7 @@ def test_spark_marks_the_place(lake: Lake, sql: str, marked: str, capfd):
     assert capfd.readouterr().err == ""
 
 
+@local
 def test_spark_fails_in_one_line(lake: Lake):
     shared_session()
     found = lake.sql("SELECT CAST(name AS INT) FROM customers", engine="spark")
@@ -75,6 +79,7 @@ def test_spark_fails_in_one_line(lake: Lake):
     assert "\n" not in caught.value.message
 
 
+@local
 def test_spark_answers_with_a_dataframe(lake: Lake):
     shared_session()
     found = lake.sql("SELECT id FROM orders WHERE id > :least", engine="spark", params={"least": 3})

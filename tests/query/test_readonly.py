@@ -6,6 +6,8 @@ import duckdb
 import pytest
 
 from tests.cases import load
+from tests.query.conftest import local
+from tests.served import home
 from tests.spark import shared_session
 from trunkline import Lake
 from trunkline.engine import sql as engine_sql
@@ -60,6 +62,7 @@ def test_duckdb_reads(text: str):
     assert parse(text, "duckdb").tree is not None
 
 
+@local
 def test_a_file_of_spark_is_no_table(lake: Lake):
     shared_session()
     with pytest.raises(NotFound, match="parquet"):
@@ -86,7 +89,7 @@ BEHIND_US = [
 @pytest.mark.parametrize("text", BEHIND_US)
 def test_duckdb_itself_is_locked(lake: Lake, text: str):
     """As if what we refuse had passed."""
-    core = lake._core
+    core = home(lake)._core
     with core.database.read() as session:
         from trunkline.lake.core import resolve_commit
         from trunkline.model.refs import parse_ref
@@ -100,7 +103,7 @@ def test_duckdb_itself_is_locked(lake: Lake, text: str):
 
 
 def test_an_object_that_no_table_names_stays_shut(lake: Lake, tmp_path):
-    core = lake._core
+    core = home(lake)._core
     duck = connect(core, {})
     secret = tmp_path / "secret.csv"
     secret.write_text("a\n1\n")
@@ -114,6 +117,7 @@ def test_spark_itself_reads_no_paths(text: str):
         engine_sql.Desk(shared_session()).ask(text, {}, None).collect()
 
 
+@local
 def test_spark_queries_do_not_see_each_other(lake: Lake):
     shared_session()
     lake.sql("SELECT 1 FROM orders, Mixed.name, orders AT 'v1' o", engine="spark")

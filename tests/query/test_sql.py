@@ -25,10 +25,10 @@ from trunkline.query.kept import Kept
 
 
 @pytest.fixture
-def own(lake: Lake, tmp_path: Path):
+def own(made: Lake, tmp_path: Path):
     """A lake of its own, for tests that write."""
     folder = tmp_path / "lake"
-    shutil.copytree(lake.location, folder)
+    shutil.copytree(made.location, folder)
     with tl.open(folder) as opened:
         yield opened
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,16 @@ def new_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(params=["local", "http"])
 def lake(request: pytest.FixtureRequest, new_lake: Path, tmp_path: Path) -> Iterator[Lake]:
     """The lake in its folder, and the same through a server."""
-    folder = tmp_path / "lake"
-    shutil.copytree(new_lake, folder)
+    with copied(new_lake, tmp_path / "lake", request.param) as opened:
+        yield opened
+
+
+@contextmanager
+def copied(lake: Path, folder: Path, how: str) -> Iterator[Lake]:
+    """A copy of a lake, opened `local` or by `http`."""
+    shutil.copytree(lake, folder)
     with tl.open(folder, author="ada") as opened:
-        if request.param == "local":
+        if how == "local":
             yield opened
             return
         with through_door(opened) as remote:

@@ -200,3 +200,23 @@ def test_a_description_says_what_is_in_it(history, tmp_path):
     made = history.backup(tmp_path / "safe")
     text = (tmp_path / "safe/backups" / made.id / "backup.json").read_text()
     assert json.loads(text)["objects"] == made.objects
+
+
+def test_a_neighbour_of_the_store_is_not_the_store(history):
+    store = history._core.objects.uri("").removeprefix("file://").rstrip("/")
+    assert history.backup(f"{store}-safe").objects
+    with pytest.raises(Usage, match="into itself"):
+        history.backup(f"{store}/safe")
+
+
+def test_a_file_of_spark_that_was_half_copied_is_copied_again(history, tmp_path):
+    """A backup that was killed leaves what it had of it: our own objects are whole or not there."""
+    store = Path(history._core.objects.uri("").removeprefix("file://"))
+    (store / "streams/1").mkdir(parents=True)
+    (store / "streams/1/metadata").write_text("whole")
+    history.backup(tmp_path / "safe")
+    copy = tmp_path / "safe/streams/1/metadata"
+    assert copy.read_text() == "whole"
+    copy.write_text("wh")
+    history.backup(tmp_path / "safe")
+    assert copy.read_text() == "whole"

@@ -252,7 +252,9 @@ def test_no_path_leads_out(http: httpx2.Client, path: str):
 # -- getting -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ref", ["orders@main", "orders@main:/a", "orders@main:/a.csv"])
+@pytest.mark.parametrize(
+    "ref", ["orders@main", "orders@main:/a", "orders@main:/a.csv", "orders@main:/large.bin"]
+)
 @pytest.mark.parametrize("there", [False, True])
 def test_files_are_got_as_from_the_lake(
     lake: Lake, remote: RemoteLake, tmp_path: Path, ref: str, there: bool

@@ -1,19 +1,23 @@
 """Idempotency keys: a change that is sent twice happens once."""
 
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx2
 import pytest
+from anyio.to_thread import run_sync
 
 import trunkline as tl
 from tests.postgres import postgres
 from tests.served import served
+from trunkline.errors import Conflict
 from trunkline.sdk.remote.lake import connect
 from trunkline.sdk.wire.values import IDEMPOTENCY
-from trunkline.server import hub
+from trunkline.server import hub, idempotency
 from trunkline.server.idempotency import REPLAYED
+from trunkline.server.service import Service
 from trunkline.storage.catalog import requests
 
 REPOS = "/api/v1/projects/default/repos"
@@ -156,3 +160,31 @@ def test_answers_with_tokens_are_not_kept(tmp_path: Path) -> None:
         assert made[0].json()["token"] != made[1].json()["token"]
         with lake._core.database.read() as session:
             assert session.one("SELECT 1 AS x FROM requests") is None
+
+
+def test_a_request_that_takes_long_stays_in_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a shared catalog: however long it takes, no other server begins it too."""
+    monkeypatch.setattr(idempotency, "BEAT_SECONDS", 0.01)
+    store = f"file://{tmp_path}/store"
+    with tl.init(tmp_path, catalog=postgres().catalog(), store=store) as lake:
+        service = Service(lake, lake._settings)
+        ours, others = (idempotency._Once(service, "ada", "k", "d") for _ in range(2))
+        assert ours.begin() is None
+
+        async def long() -> None:
+            beating = asyncio.ensure_future(ours.beat())
+            with lake._core.database.write() as session:
+                session.execute("UPDATE requests SET at = 0")
+            while not await run_sync(is_fresh):
+                await asyncio.sleep(0.01)
+            beating.cancel()
+
+        def is_fresh() -> bool:
+            with lake._core.database.read() as session:
+                return session.one("SELECT 1 AS x FROM requests WHERE at > 0") is not None
+
+        asyncio.run(asyncio.wait_for(long(), 30))
+        with pytest.raises(Conflict):
+            others.begin()

@@ -6,10 +6,16 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
+from tests.cli.run import Cli
 from tests.served import served
 from trunkline.jobs import claims
 from trunkline.model.jobs import JobState, RunEvent
+from trunkline.model.time import to_rfc3339
+from trunkline.sdk.remote.lake import RemoteLake
+from trunkline.sdk.remote.running import _Looker as RemoteLooker
 from trunkline.sdk.running import RunReport
+from trunkline.sdk.wire.running import Running
+from trunkline.server.routes import info
 from trunkline.storage.catalog import jobs, workers
 
 SPEC = {
@@ -95,3 +101,60 @@ def test_nothing_to_run(lake):
         stop = threading.Event()
         stop.set()
         assert remote.run(watch=True, stop=stop).jobs == ()
+
+
+def test_who_asks_when_all_is_done_is_told_so(lake, capfdbinary, monkeypatch):
+    lake.cancel_job(lake.jobs("sizes")[0].id)
+    beat(lake, "one")
+    with served(lake) as url:
+        monkeypatch.setenv("TRUNKLINE_LAKE", url)
+        said = Cli(capfdbinary).ok("run")
+    assert said == (
+        "The server's workers have nothing left to run.\n"
+        "trunkline job list shows what they have run.\n"
+    )
+
+
+def test_jobs_of_others_do_not_push_out_ones_own(lake, monkeypatch):
+    monkeypatch.setattr(info, "MOST_UNFINISHED", 2)
+    monkeypatch.setattr(info, "MOST_ENDED", 1)
+    for name in ("other", "third", "fourth"):
+        lake.apply({**SPEC, "pipeline": {"name": name}})
+    lake.create_user("ada", roles={"default/sizes": "reader", "default/words": "reader"})
+    token = lake.create_token(owner="ada").token
+    (mine,) = lake.jobs("sizes")
+    with served(lake, authenticated=True) as url, tl.open(url, token=token) as remote:
+        assert isinstance(remote, RemoteLake)
+        now = remote._client.get(Running, "/run")
+        assert [job.id for job in now.unfinished] == [mine.id]
+        assert now.oldest == mine.created
+        for job in reversed(lake.jobs()):
+            lake.cancel_job(f"{job.pipeline}@{job.id}")
+        ended = remote._client.get(Running, "/run", since=to_rfc3339(0)).ended
+        assert [ran.job.id for ran in ended] == [mine.id]
+
+
+def test_of_very_many_jobs_none_is_missed(lake, monkeypatch):
+    """The newest are shown; those before them are followed too."""
+    monkeypatch.setattr(info, "MOST_UNFINISHED", 1)
+    beat(lake, "one")
+    with lake.commit("words@main") as commit:
+        commit.put("/b", b"b")
+    old, new = reversed(lake.jobs("sizes"))
+    reports: list[RunReport] = []
+    looked = threading.Event()
+    with served(lake) as url, tl.open(url) as remote:
+        begin = RemoteLooker._begin
+
+        def begun(self: RemoteLooker, now: Running) -> None:
+            begin(self, now)
+            looked.set()
+
+        monkeypatch.setattr(RemoteLooker, "_begin", begun)
+        runner = threading.Thread(target=lambda: reports.append(remote.run()))
+        runner.start()
+        assert looked.wait(30)
+        for job in (old, new):
+            lake.cancel_job(f"sizes@{job.id}")
+        runner.join(30)
+    assert {job.id for job in reports[0].jobs} == {old.id, new.id}

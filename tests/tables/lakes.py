@@ -7,6 +7,7 @@ from typing import Any
 
 from pyarrow import parquet
 
+from tests.served import home
 from trunkline import Lake
 from trunkline.lake.core import resolve
 from trunkline.model.entries import Entry
@@ -22,9 +23,10 @@ def spec(lake: Lake, ref: str) -> TableSpec:
 
 def entries(lake: Lake, ref: str) -> list[Entry]:
     parsed = lake._ref(ref)
-    with lake._core.database.read() as session:
+    core = home(lake)._core
+    with core.database.read() as session:
         commit = resolve(session, parsed).commit
-    return [Entry.decode(line) for line in data_lines(lake._core.tree(commit), parsed.path or "/")]
+    return [Entry.decode(line) for line in data_lines(core.tree(commit), parsed.path or "/")]
 
 
 def rows(lake: Lake, ref: str) -> list[dict[str, Any]]:
@@ -33,7 +35,7 @@ def rows(lake: Lake, ref: str) -> list[dict[str, Any]]:
     found = [
         row
         for entry in entries(lake, ref)
-        for batch in rows_of(lake._core, entry, schema)
+        for batch in rows_of(home(lake)._core, entry, schema)
         for row in batch.to_pylist()
     ]
     return sorted(found, key=lambda row: [(v is None, str(type(v)), v) for v in row.values()])

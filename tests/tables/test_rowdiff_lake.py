@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.served import home
 from trunkline import Lake
 from trunkline.errors import NotFound, Precondition, Usage
 from trunkline.tables.comparing.rowdiff import RowDiff, diff_tables
@@ -20,9 +21,10 @@ def counts(found: RowDiff) -> tuple[int, int, int]:
 def both_ways(lake: Lake, old: str, new: str, **options: Any) -> tuple[RowDiff, RowDiff]:
     """With the shortcut and without."""
     refs = [lake._ref(old), lake._ref(new)]
-    with lake._versions(refs) as [(before, _), (after, _)]:
-        quick = diff_tables(lake._core, before, after, **options)
-        full = diff_tables(lake._core, before, after, shortcut=False, **options)
+    with home(lake)._versions(refs) as [(before, _), (after, _)]:
+        core = home(lake)._core
+        quick = diff_tables(core, before, after, **options)
+        full = diff_tables(core, before, after, shortcut=False, **options)
     assert quick.arrow().equals(full.arrow())
     assert (counts(quick), quick.columns) == (counts(full), full.columns)
     assert full.files_shared == 0

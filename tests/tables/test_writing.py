@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.served import home
 from tests.tables.lakes import entries, files, rows, spec
 from trunkline.errors import BranchMoved, Conflict, Precondition, SchemaClash, Usage
 from trunkline.lake.transaction import Transaction
@@ -259,7 +260,7 @@ def test_a_key_makes_a_write_happen_once(lake):
 
 def started(lake, data, **how):
     """A write that has seen the branch but has not committed."""
-    transaction = Transaction(lake._core, "bob")
+    transaction = Transaction(home(lake)._core, "bob")
     transaction.__enter__()
     draft = transaction.draft(Ref(lake._repo("orders"), "main"))
     write_rows(transaction, draft, "/", data, **how)

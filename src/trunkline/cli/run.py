@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 app = App()
 
 INTERRUPTED = 130
+SERVED = "The server's workers have nothing left to run."
 
 AtOnce = Annotated[
     int | None,
@@ -86,7 +87,7 @@ def _work(
     if signal.SIGINT in signals:
         raise typer.Exit(INTERRUPTED)
     if not watch:
-        run.output.done(report, summary(report))
+        run.output.done(report, summary(report, lake.server))
     if report.failed and not watch:
         raise typer.Exit(1)
 
@@ -118,8 +119,11 @@ def _write(line: str) -> None:
     sys.stdout.flush()
 
 
-def summary(report: RunReport) -> str:
+def summary(report: RunReport, server: str = "") -> str:
     """`3 jobs in 4.2s, 1 failed.`"""
+    if server and not report.jobs:
+        # They do not wait to be told: what was to be done may have been done before we asked.
+        return f"{SERVED}\ntrunkline job list shows what they have run."
     if not report.jobs:
         came = any(one.commits for one in report.ingests)
         return "No jobs to run." if came else "Nothing to run."

@@ -132,8 +132,8 @@ def _place(target: str, options: Mapping[str, str]) -> ObjectStore:
 
 
 def _refuse_own_store(core: Core, place: ObjectStore) -> None:
-    own, other = core.objects.uri(""), place.uri("")
-    if other.rstrip("/").startswith(own.rstrip("/")):
+    own, other = core.objects.uri("").rstrip("/"), place.uri("").rstrip("/")
+    if f"{other}/".startswith(f"{own}/"):
         raise Usage(
             "A lake cannot be backed up into itself.", hint="Name another folder or bucket."
         )
@@ -208,7 +208,9 @@ def _copy(source: ObjectStore, target: ObjectStore, key: str) -> bool:
 
 def _copy_loose(source: LooseFiles, target: LooseFiles, name: str) -> bool:
     try:
-        target.write({name: source.read(name)})
+        data = source.read(name)
+        target.delete([name])  # what a backup that was cut off has left of it
+        target.write({name: data})
     except FileNotFoundError:
         return False
     return True

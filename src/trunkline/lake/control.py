@@ -230,6 +230,11 @@ def _span(
         edges = [edge for edge in edges if edge.source == source]
         if not edges:
             raise Usage(f"{row.name} does not read {named.repo}.")
+    if not edges:
+        raise Precondition(
+            f"{row.name} reads no repo, so it has no past to go through.",
+            hint="A backfill is of a pipeline with inputs.",
+        )
     edge = edges[0]
     branch = refs.branch(session, edge.source, edge.branch)
     end = resolve(session, last).id if last else (branch.head if branch else None)

@@ -53,6 +53,7 @@ class Lease:
         self._kind = kind or ("reader" if pin else "writer")
         self._ended = threading.Event()
         self._held = False
+        self._is_others = False
         self.started = 0
 
     def take(self) -> None:
@@ -65,14 +66,20 @@ class Lease:
     def go_on(self, started: int) -> None:
         """Use a lease that was taken before, perhaps by another process, and is renewed there."""
         self.started = started
+        self._is_others = True
 
     def check_in(self, session: Session) -> None:
         """In the commit's own transaction: still ours, and given back with it."""
-        if not leases.release(session, self._id):
+        if self._was_taken_anew(session) or not leases.release(session, self._id):
             raise LeaseLost(
                 f"Transaction {self._id[:12]} was paused for too long and lost its lease.",
                 hint="Nothing was changed; run it again.",
             )
+
+    def _was_taken_anew(self, session: Session) -> bool:
+        """Whether it ran out and its id was opened again: gc may have been there in between."""
+        now = leases.find(session, self._id) if self._is_others else None
+        return now is not None and now["started"] != self.started
 
     def release_in(self, session: Session) -> None:
         leases.release(session, self._id)

@@ -242,11 +242,21 @@ class Route(APIRoute):
         return checked
 
 
-_REFUSED: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": ErrorBody, "description": "The request is refused, and why."},
-    "5XX": {"model": ErrorBody, "description": "It could not be done, and why."},
+_ERRORS: dict[int | str, str] = {
+    422: "The request is malformed.",
+    "4XX": "The request is refused, and why.",
+    "5XX": "It could not be done, and why.",
 }
-_MALFORMED: dict[str, Any] = {"model": ErrorBody, "description": "The request is malformed."}
+_ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
+
+
+def _errors(options: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    """What a route answers that is no success. It is JSON, whatever the success would be."""
+    # A model is told of with the route's own type of content, so others only refer to it.
+    told: dict[str, Any] = (
+        {"content": _ERROR} if "response_class" in options else {"model": ErrorBody}
+    )
+    return {status: {**told, "description": text} for status, text in _ERRORS.items()}
 
 
 class Routes(APIRouter):
@@ -273,7 +283,7 @@ class Routes(APIRouter):
     ) -> Callable[[Endpoint], Endpoint]:
         quick, largest = options.pop("quick", False), options.pop("largest", LARGEST_JSON)
         options["openapi_extra"] = {**options.get("openapi_extra", {}), "x-needs": str(needs)}
-        options["responses"] = {422: _MALFORMED, **_REFUSED, **options.get("responses", {})}
+        options["responses"] = {**_errors(options), **options.get("responses", {})}
 
         def add(endpoint: Endpoint) -> Endpoint:
             asked = _at_once(endpoint) if quick else endpoint

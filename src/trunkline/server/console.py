@@ -15,6 +15,7 @@ from trunkline.server.calls import PUBLIC, Routes
 routes = Routes(tags=["console"], prefix="")
 
 FOLDER = Path(str(files("trunkline"))) / "console"
+LONGEST = 100
 _IMMUTABLE = "public, max-age=31536000, immutable"
 
 _WITHOUT = f"""<!doctype html><html lang=en><meta charset=utf-8><title>Trunkline</title>
@@ -39,6 +40,6 @@ def asset(name: str) -> Response:
     """A script, style or picture of the console. Its name changes with what is in it."""
     found = FOLDER / "assets" / name
     # A name has no slash, so the only way out of the folder would be its own parent.
-    if name in (".", "..") or not found.is_file():
+    if name in (".", "..") or len(name) > LONGEST or not found.is_file():
         raise NotFound(f'The console has no "{name}".')
     return FileResponse(found, headers={"Cache-Control": _IMMUTABLE})

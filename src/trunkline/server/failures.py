@@ -18,6 +18,8 @@ from trunkline.errors import (
     InUse,
     NotAuthenticated,
     NotFound,
+    TimedOut,
+    TooLarge,
     TooManyRequests,
     TrunklineError,
     Unavailable,
@@ -30,7 +32,7 @@ from trunkline.server.hidden_inputs import without_names
 log = logging.getLogger("trunkline.server")
 RETRY_SECONDS = 1
 _near = re.compile(
-    r'There is no (?P<kind>project|repo|pipeline) "(?:(?P<project>[^"/]*)/)?[^"]*"\.'
+    r'There is no (?P<kind>project|repo|pipeline|user) "(?:(?P<project>[^"/]*)/)?[^"]*"\.'
     r"(?P<near> Did you mean .*)"
 ).match
 
@@ -45,6 +47,8 @@ def answer(request: Request, error: TrunklineError, status: int | None = None) -
         headers["Retry-After"] = str(ceil(error.retry_after))
     elif isinstance(error, Unavailable):
         headers["Retry-After"] = str(RETRY_SECONDS)
+    if isinstance(error, TooLarge | TimedOut):
+        headers["Connection"] = "close"  # what is left of the body is not waited for
     body = {"error": {**error.to_dict(), "request_id": request_id}}
     return JSONResponse(body, status or error.http_status, headers)
 
@@ -55,6 +59,14 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(TrunklineError)
     async def ours(request: Request, error: TrunklineError) -> JSONResponse:
         return answer(request, await run_in_threadpool(_seen, request, error))
+
+    @app.exception_handler(OverflowError)
+    async def beyond(request: Request, error: OverflowError) -> JSONResponse:
+        return answer(request, Usage("A number of this request is too large."))
+
+    @app.exception_handler(UnicodeEncodeError)
+    async def garbled(request: Request, error: UnicodeEncodeError) -> JSONResponse:
+        return answer(request, Usage("A text of this request is not Unicode."))
 
     @app.exception_handler(RequestValidationError)
     async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -88,7 +100,7 @@ def _seen(request: Request, error: TrunklineError) -> TrunklineError:
     elif isinstance(error, NotFound) and (near := _near(error.message)) is not None:
         # What is near the name that was asked for is a name of the same project.
         kind, project = near.group("kind"), near.group("project") or DEFAULT_PROJECT
-        if kind == "project" or not call.who.may(Permission.READ, project):
+        if kind in ("project", "user") or not call.who.may(Permission.READ, project):
             error.message = error.message[: near.start("near")]
     return error
 

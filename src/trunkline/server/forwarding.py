@@ -30,6 +30,7 @@ from trunkline.sdk.secrets import secret_reader
 
 SECONDS = 120.0
 _HANDED_ON = ("content-type", "content-encoding", "idempotency-key")
+_ANSWER = ("commit", "rows", "malformed")
 _KINDS: dict[int, type[TrunklineError]] = {
     400: Usage,
     404: NotFound,
@@ -82,6 +83,8 @@ async def forwarded(request: Request, name: RepoName, to: Listener) -> Response:
         async with httpx2.AsyncClient(verify=False, trust_env=False, timeout=SECONDS) as client:
             answer = await client.post(to.url, content=request.stream(), headers=headers)
             told = answer.json()
+            if not isinstance(told, dict):
+                raise ValueError("who listens there is no ingest")
     except httpx2.ConnectError:
         raise _nobody(name) from None
     except (httpx2.TransportError, ValueError) as error:
@@ -90,7 +93,8 @@ async def forwarded(request: Request, name: RepoName, to: Listener) -> Response:
             hint="Send it again, with an Idempotency-Key so that it cannot be in twice.",
         ) from None
     if answer.status_code == 200:
-        return JSONResponse(told)
+        # Where it is, is told by who may maintain it: nothing but what an ingest says comes back.
+        return JSONResponse({key: told.get(key) for key in _ANSWER})
     kind = _KINDS.get(answer.status_code, Failed)
     raise kind(str(told.get("error", "")), hint=str(told.get("hint", "")))
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from trunkline.errors import NotFound
 from trunkline.lake.control import Backfill
 from trunkline.model.access import LAKE, Permission
-from trunkline.model.commits import DEFAULT_PROJECT, RepoName
+from trunkline.model.commits import DEFAULT_PROJECT, Commit, Origin, RepoName
 from trunkline.model.flowstatus import StreamStatus
 from trunkline.model.jobs import DatumInfo, DatumInput, Job, JobInput
 from trunkline.model.pipelines import PipelineInfo
@@ -82,6 +82,17 @@ def shown_datums(
         yield replace(
             one, inputs=tuple(inputs), reason=one.reason and WORD, error=one.error and WORD
         )
+
+
+def shown_commits(call: Call, commits: Iterable[Commit]) -> list[Commit]:
+    """Commits; the messages of those that a pipeline made say what it was told of."""
+    known = call.who.may(Permission.READ, LAKE)
+    return [
+        one
+        if known or one.origin is Origin.USER or call.may(Permission.MAINTAIN, one.repo)
+        else replace(one, message=without_names(call, one.message))
+        for one in commits
+    ]
 
 
 def shown_stream(call: Call, status: StreamStatus) -> StreamStatus:

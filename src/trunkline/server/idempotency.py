@@ -9,13 +9,15 @@ hash and is itself what the body's digest is made with, and answers with tokens 
 
 from __future__ import annotations
 
+import asyncio
 import re
+from contextlib import suppress
 from hashlib import blake2b
 
 from anyio import CancelScope
 from anyio.to_thread import run_sync
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,15 +25,18 @@ from trunkline.errors import Conflict, TrunklineError, Usage
 from trunkline.sdk.wire.values import API, IDEMPOTENCY
 from trunkline.server.calls import current
 from trunkline.server.failures import answer
+from trunkline.server.limits import whole_body
 from trunkline.server.service import Service
 from trunkline.storage.catalog import requests
+from trunkline.storage.catalog.open import is_file_url
 from trunkline.storage.catalog.requests import Kept
 
 LARGEST = 4 << 20
 """Longer bodies and answers are not looked at."""
 REPLAYED = "Idempotency-Replayed"
 OTHERS_SECONDS = 30.0
-"""So long a request that another server noted may still be in its hands."""
+"""So long after it was last heard of, a request may still be in another server's hands."""
+BEAT_SECONDS = 5.0
 _METHODS = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 _NOT_KEPT = frozenset((401, 408, 429))
 _key = re.compile(r"[\x21-\x7e]{1,255}\Z")
@@ -50,16 +55,16 @@ class IdempotencyKeys:
         request = Request(scope, receive)
         try:
             call = await current(request)
-            body = await _whole(request)
-        except (TrunklineError, ClientDisconnect) as error:
-            if isinstance(error, TrunklineError):
-                await answer(request, error)(scope, receive, send)
+            if call.principal is None:
+                await self._app(scope, receive, send)
+                return
+            body = await whole_body(request, LARGEST)
+        except TrunklineError as error:
+            await answer(request, error)(scope, receive, send)
             return
         again = _again(body, receive)
         key = request.headers[IDEMPOTENCY]
-        if call.principal is None or len(body) > LARGEST:
-            await self._app(scope, again, send)
-        elif not _key.match(key):
+        if not _key.match(key):
             told = Usage(f"{IDEMPOTENCY}: 1 to 255 visible characters.")
             await answer(request, told)(scope, receive, send)
         else:
@@ -85,9 +90,11 @@ class IdempotencyKeys:
                 await _refuse(request, error, receive, send)
                 return
             heard = _Heard(send)
+            beating = asyncio.ensure_future(once.beat())
             try:
                 await self._app(scope, receive, heard)
             finally:
+                beating.cancel()
                 with CancelScope(shield=True):
                     await run_sync(once.end, heard.status, heard.body)
             await heard.rest()
@@ -103,6 +110,8 @@ class _Once:
         self.owner = owner
         self.key = blake2b(key.encode(), digest_size=16).hexdigest()
         self._digest = digest
+        # A lake in a folder has one server.
+        self._is_alone = is_file_url(self._database.url)
 
     def begin(self) -> Kept | None:
         """The answer that was given; None if there was none, and the request is ours now."""
@@ -117,12 +126,22 @@ class _Once:
                 )
             if known.status is not None:
                 return known
-            # A lake in a folder has one server, and that one died over it: this is another run.
-            alone = self._database.url.startswith("sqlite")
-            if not alone and known.age_micros < OTHERS_SECONDS * 1_000_000:
+            # Where nobody else is, whoever noted it died over it: this is another run.
+            if not self._is_alone and known.age_micros < OTHERS_SECONDS * 1_000_000:
                 raise _in_flight()
-            requests.take_over(session, self.owner, self.key)
+            requests.touch(session, self.owner, self.key)
         return None
+
+    async def beat(self) -> None:
+        """Say now and then that the request is in hand, until this is cancelled."""
+        while not self._is_alone:
+            await asyncio.sleep(BEAT_SECONDS)
+            with suppress(TrunklineError):
+                await run_sync(self._touch)
+
+    def _touch(self) -> None:
+        with self._database.write(durable=False) as session:
+            requests.touch(session, self.owner, self.key)
 
     def end(self, status: int, body: bytes | None) -> None:
         kept = 200 <= status < 500 and status not in _NOT_KEPT and body is not None
@@ -187,11 +206,6 @@ def _is_kept(scope: Scope) -> bool:
     if "transfer-encoding" in headers or not length.isdigit() or int(length) > LARGEST:
         return False
     return length == "0" or headers.get("content-type", "").startswith("application/json")
-
-
-async def _whole(request: Request) -> bytes:
-    parts = [part async for part in request.stream()]
-    return b"".join(parts)
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

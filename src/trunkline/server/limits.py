@@ -6,6 +6,9 @@ Bytes of files and rows have no such limits: they go to disk as they come (`uplo
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+from contextlib import suppress
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
@@ -16,6 +19,7 @@ LARGEST_JSON = 16 << 20
 LARGEST_MANY = 256 << 20
 """For JSON that lists what a whole transaction or many pipelines are made of."""
 IDLE_SECONDS = 30.0
+_half = re.compile(rb"\\u[dD][89a-fA-F]").search
 
 
 async def whole_body(request: Request, largest: int) -> bytes:
@@ -38,7 +42,18 @@ async def whole_body(request: Request, largest: int) -> bytes:
         raise Unavailable("The client went away before all was sent.") from None
     except TimeoutError:
         raise TimedOut(f"Nothing was received for {IDLE_SECONDS:.0f} s.") from None
-    return b"".join(parts)
+    return _unicode(b"".join(parts))
+
+
+def _unicode(body: bytes) -> bytes:
+    """The body itself. JSON can name halves of characters, which nothing can write down again."""
+    if _half(body) is not None:
+        with suppress(ValueError, RecursionError):
+            try:
+                json.dumps(json.loads(body), ensure_ascii=False).encode()
+            except UnicodeEncodeError:
+                raise Usage("A text of this request is not Unicode.") from None
+    return body
 
 
 def _too_large(largest: int) -> TooLarge:

@@ -16,6 +16,8 @@ from trunkline.sdk.wire.values import Page
 Item = TypeVar("Item")
 
 MOST = 1000
+MOST_DIGITS = 18
+"""Of numbers in cursors: so many fit into 64 bits."""
 Limit = Annotated[int, Query(ge=1, le=MOST, description="How many items at most.")]
 Cursor = Annotated[str | None, Query(description="Go on after the page that gave this as `next`.")]
 
@@ -49,7 +51,7 @@ def page_by_number(items: Iterable[Item], limit: int, cursor: str | None) -> Pag
 def row_of(cursor: str | None) -> int:
     """The number of the row that a cursor stands for, 0 without one."""
     text = decoded(cursor) or "0"
-    if not text.isdigit():
+    if not text.isdecimal() or len(text) > MOST_DIGITS:
         raise Usage("This cursor is none of this server's.", hint="Leave it out to start anew.")
     return int(text)
 
@@ -64,7 +66,7 @@ def decoded(cursor: str | None) -> str | None:
         return None
     try:
         found = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, str):
         raise Usage("This cursor is none of this server's.", hint="Leave it out to start anew.")

@@ -33,6 +33,7 @@ from trunkline.server.child import Greeting, start_logging
 from trunkline.server.children import Child, Children
 from trunkline.server.listening import address_of, check_host, listen
 from trunkline.server.presence import Presence
+from trunkline.server.protocol import Protocol
 from trunkline.server.service import Service
 from trunkline.settings import Settings
 
@@ -233,7 +234,7 @@ def _server(app: Any) -> _Server:
     return _Server(
         uvicorn.Config(
             app,
-            http="httptools",
+            http=Protocol,
             lifespan="on",
             log_config=None,
             log_level="warning",

@@ -64,7 +64,7 @@ READING_POSTS = frozenset(
 def ways(app: FastAPI) -> Iterator[Way]:
     for route in app.routes:
         assert isinstance(route, Route), f"{route} does not say what it needs"
-        for method in route.methods:
+        for method in route.methods or ():
             yield Way(method, route.path, route.needs)
 
 

@@ -27,6 +27,8 @@ PUBLIC = {
     "GET /readyz",
     "GET /docs",
     "GET /openapi.json",
+    "GET /",
+    "GET /assets/{name}",
 }
 OWN = {
     "GET /whoami",
@@ -90,7 +92,9 @@ def test_every_route_is_called_here(app: FastAPI):
             content = operation.get("requestBody", {}).get("content", {})
             if "application/json" in content:
                 assert name in JSON, name
-            if any(one["required"] for one in operation.get("parameters", ()) if one["in"] == "query"):
+            if any(
+                one["required"] for one in operation.get("parameters", ()) if one["in"] == "query"
+            ):
                 assert name in QUERIES, name
 
 

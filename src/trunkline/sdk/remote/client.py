@@ -30,6 +30,8 @@ from trunkline.sdk.wire.values import API, AUTHOR, IDEMPOTENCY, Page, decode, en
 TRIES = 5
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 300.0
+LONG = 24 * 3600.0
+"""The patience with what looks at, or copies, all that there is."""
 PAGE = 1000
 Params = Mapping[str, Any]
 
@@ -145,7 +147,10 @@ class Client:
         try:
             yield answer
         except httpx2.TransportError as error:
-            raise self._unreachable(error) from error
+            raise Unavailable(
+                f"The answer of {self.url} broke off: {_said(error)}.",
+                hint="Try again. If it happens again, the server's log says why.",
+            ) from error
         finally:
             answer.close()
 
@@ -215,11 +220,14 @@ class Client:
             )
 
     def _unreachable(self, error: Exception) -> TrunklineError:
-        said = str(error) or type(error).__name__
         return Unavailable(
-            f"The server {self.url} cannot be reached: {said}.",
+            f"The server {self.url} cannot be reached: {_said(error)}.",
             hint="Does it run? trunkline serve starts one.",
         )
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _relative(path: str) -> str:

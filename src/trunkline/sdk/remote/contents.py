@@ -101,7 +101,9 @@ class RemoteContents(RemoteBase, Contents):
 
         def ask(at: int) -> AbstractContextManager[httpx2.Response]:
             left = None if length is None else length - (at - start)
-            part = {} if at == 0 and left is None else {"start": at, "length": left}
+            part: dict[str, Any] = {"start": at, "length": left}
+            if at == 0 and left is None:
+                part = {}
             return self._client.stream("GET", place, **asked, **part)
 
         return Body(ask, start, parsed.path or "/", whole)

@@ -67,7 +67,8 @@ class RemoteGetter:
         return write_archive(dest, name, force, write)
 
     def _file(self, stream: BinaryIO, header: Header, target: Path, force: bool) -> GetReport:
-        ((path, pieces),) = read_files(stream, header)
+        # Asking for a second file would read past the bytes of this one.
+        path, pieces = next(read_files(stream, header))
         with new_file(target, path, force) as (file, place):
             for piece in _checked(path, header.files[0][2], pieces):
                 file.write(piece)

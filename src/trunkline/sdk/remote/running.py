@@ -83,7 +83,7 @@ class _Looker:
 
     def _begin(self, now: Now) -> None:
         self._start = now.now
-        self._oldest = min([now.now, *(job.created for job in now.unfinished)])
+        self._oldest = now.now if now.oldest is None else min(now.now, now.oldest)
         self._take(now)
 
     def _look(self) -> bool:

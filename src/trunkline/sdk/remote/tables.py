@@ -56,7 +56,7 @@ class RemoteTables(RemoteBase, Tables):
         target = self._ref(ref)
         body = TableSetting(
             format,
-            None if options is None else dict(options),
+            None if options is None else {name: str(told) for name, told in options.items()},
             _plain(schema),
             [key] if isinstance(key, str) else None if key is None else list(key),
             message,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trunkline.model.commits import Commit
 from trunkline.model.refs import Need
 from trunkline.sdk.remote.base import RemoteBase
+from trunkline.sdk.remote.client import LONG
 from trunkline.sdk.results import Status
 from trunkline.sdk.upkeep import Upkeep
 from trunkline.sdk.wire.upkeep import Collect, Erase, Examine, Forget
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from trunkline.lake.erase import ErasureReport
     from trunkline.lake.fsck import FsckReport
     from trunkline.lake.gc import GcReport
-
-# Looking at every object of a large lake takes hours.
-LONG = 24 * 3600.0
 
 
 class RemoteUpkeep(RemoteBase, Upkeep):

@@ -23,7 +23,7 @@ from trunkline.errors import (
     NotFound,
     Unavailable,
 )
-from trunkline.sdk.remote.client import Client
+from trunkline.sdk.remote.client import LONG, Client
 from trunkline.sdk.remote.sources import PIECE, Source
 from trunkline.sdk.wire.bundles import encode_header
 from trunkline.sdk.wire.files import OFFSET, Receipt, Receipts, Upload
@@ -193,7 +193,10 @@ class Uploader:
                     offset = again(lambda: self._offset(place))
                     ahead = reader.submit(ready.part, offset)
         source.check()
-        receipt: Receipt = again(lambda: self._client.send("POST", f"{place}/finish", kind=Receipt))
+        # The server may have to copy all of it to where its objects are.
+        receipt: Receipt = again(
+            lambda: self._client.send("POST", f"{place}/finish", kind=Receipt, patience=LONG)
+        )
         return receipt, ready.hexdigest()
 
     def _offset(self, place: str) -> int:

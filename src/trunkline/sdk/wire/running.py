@@ -36,13 +36,15 @@ class RanJob:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Jobs that are not over, the newest, and those that ended since a moment; `now` is the
-    server's.
+    """Jobs that are not over, and those that ended since a moment; `now` is the server's.
+
+    Of very many that are not over these are the newest; `oldest` is when the first was made.
     """
 
     now: Moment
     unfinished: list[Job]
     ended: list[RanJob]
+    oldest: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True)

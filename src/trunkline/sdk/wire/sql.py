@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from trunkline.model.time import Moment
 from trunkline.query.lookup import Source
@@ -40,7 +42,7 @@ class NewQuery:
     at: str | None = None
     params: dict[str, Any] | None = None
     project: str | None = None
-    wait: float = 5.0
+    wait: Annotated[float, Field(strict=True)] = 5.0
 
 
 @dataclass(frozen=True, slots=True)

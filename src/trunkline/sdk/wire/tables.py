@@ -106,7 +106,7 @@ def where_of(text: str | None) -> list[tuple[str, str, Any]] | None:
     found = _json(text)
     try:
         return [(str(name), str(sign), value_from_json(value)) for name, sign, value in found]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise Usage(
             f"{text} is no list of conditions.", hint='As in [["day", ">=", "2026-01-01"]].'
         ) from None
@@ -115,5 +115,7 @@ def where_of(text: str | None) -> list[tuple[str, str, Any]] | None:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
+    except RecursionError:
+        raise Usage("This JSON is too deep.") from None
     except ValueError as error:
         raise Usage(f"{text} is no JSON: {error}.") from None

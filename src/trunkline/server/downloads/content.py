@@ -29,6 +29,11 @@ _HARMLESS = {
     ".webp": "image/webp",
 }
 BYTES = "application/octet-stream"
+AS_BYTES = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
+}
+"""Should a browser show what people put here after all, then where it can do nothing."""
 _range = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.IGNORECASE).fullmatch
 _unsafe = re.compile(r"[^ !#$&+.0-9A-Z^_`a-z|~=@(),{}\[\]-]")
 _YEAR = "private, max-age=31536000, immutable"
@@ -41,7 +46,7 @@ def headers_of(entry: Entry, commit: str | None, at: str) -> dict[str, str]:
     return {
         "Content-Type": _HARMLESS.get(suffix, BYTES),
         "Content-Disposition": disposition(name),
-        "X-Content-Type-Options": "nosniff",
+        **AS_BYTES,
         "Accept-Ranges": "bytes",
         "ETag": tag_of(entry),
         "Cache-Control": _YEAR if is_id(at) else "private, no-cache",

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, finalize, ref
 from trunkline.engine.options import machine_memory
 from trunkline.errors import Failed, Precondition, TimedOut, TooLarge, TooManyRequests
 from trunkline.model.access import LAKE, Permission, Principal
-from trunkline.model.commits import RepoName
+from trunkline.model.commits import DEFAULT_PROJECT, RepoName
 from trunkline.model.time import now_micros
 from trunkline.query.ask import Engine
 from trunkline.query.kept import Kept
@@ -61,7 +61,7 @@ class Keeper:
         if len(asked.text) > MOST_TEXT:
             raise TooLarge(f"A query has at most {MOST_TEXT:,} characters.")
         name = uuid4().hex
-        project = asked.project or self._service.lake.project
+        project = asked.project or DEFAULT_PROJECT
         query = Query(name, who, asked, project, Spool(self._folder / name))
         with self._changed:
             if self._closed or len(self._queue) >= MOST_WAITING:

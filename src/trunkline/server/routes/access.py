@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Query
@@ -23,7 +24,7 @@ from trunkline.model.time import Moment
 from trunkline.sdk.wire.access import NewGrant, NewPassword, NewUser, TokenOrder, UserChange
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ADMIN_LAKE, ANYBODY, Call, Caller, Needs, On, Routes
-from trunkline.server.paging import Cursor, Limit, decoded, page, page_in_order
+from trunkline.server.paging import MOST_DIGITS, Cursor, Limit, decoded, page, page_in_order
 
 routes = Routes(tags=["access"])
 
@@ -82,13 +83,13 @@ def set_password(call: Caller, name: str, body: NewPassword) -> None:
 def grant(call: Caller, body: NewGrant) -> User:
     """Give a role; the admin of a project may in it."""
     _require_admin(call, body.scope)
-    return call.lake.grant(body.user, body.role, body.scope)
+    return _shown(call, call.lake.grant(body.user, body.role, body.scope))
 
 
 @routes.DELETE("/grants", ADMIN_BODY)
 def revoke_grant(call: Caller, user: str, scope: str = "lake") -> User:
     _require_admin(call, scope)
-    return call.lake.revoke_grant(user, scope)
+    return _shown(call, call.lake.revoke_grant(user, scope))
 
 
 @routes.GET("/tokens", ANYBODY)
@@ -128,7 +129,7 @@ def audit(
 ) -> Page[AuditEntry]:
     """What was done and refused, the newest first."""
     after = decoded(cursor)
-    if after is not None and not after.isdecimal():
+    if after is not None and (not after.isdecimal() or len(after) > MOST_DIGITS):
         raise Usage("This cursor is none of this server's.", hint="Leave it out to start anew.")
     call.service.journal.flush()
     before = int(after) if after is not None else None
@@ -142,6 +143,14 @@ def _newest_first(token: TokenInfo) -> str:
 
 def _is_self(call: Call, name: str) -> bool:
     return call.who.name == name
+
+
+def _shown(call: Call, user: User) -> User:
+    """A user as the admin of a project may know them: by their name, and their roles in it."""
+    if call.who.may(Permission.ADMIN, LAKE):
+        return user
+    grants = tuple(one for one in user.grants if call.who.may(Permission.ADMIN, one.scope))
+    return replace(user, email="", grants=grants)
 
 
 def _require_admin(call: Call, scope: str) -> None:

@@ -30,7 +30,7 @@ from trunkline.sdk.writer import CommitWriter, file_path
 from trunkline.server.calls import READ_REPO, WRITE_REPO, Call, Caller, Routes
 from trunkline.server.downloads import archives
 from trunkline.server.downloads.blocks import first_two, sent
-from trunkline.server.downloads.content import disposition, headers_of, is_known, wanted
+from trunkline.server.downloads.content import AS_BYTES, disposition, headers_of, is_known, wanted
 from trunkline.server.failures import answer
 from trunkline.server.routes.files import At, Place
 from trunkline.server.uploads.bodies import check_length, pour, spooled
@@ -103,7 +103,13 @@ async def read_content(
     )
 
 
-routes.HEAD("/repos/{project}/{repo}/content", READ_REPO, name="head_content")(read_content)
+routes.HEAD(
+    "/repos/{project}/{repo}/content",
+    READ_REPO,
+    name="head_content",
+    response_class=Response,
+    openapi_extra=_BYTES,
+)(read_content)
 
 
 @routes.GET(
@@ -168,13 +174,17 @@ async def put_content(
         transaction.__exit__(None, None, None)
         return writer.result
 
+    def undo() -> None:
+        sink.discard()
+        if not transaction.ended:
+            transaction.abort()
+
     try:
         await pour(request, sink.write)
         return await run_in_threadpool(finish)
     except BaseException:
-        sink.discard()
-        if not transaction.ended:
-            transaction.abort()
+        with CancelScope(shield=True):
+            await run_in_threadpool(undo)
         raise
 
 
@@ -240,7 +250,7 @@ def _archive(
         found = resolve(session, ref)
     kept.enter_context(pinned(core, found))
     chosen = select(core, core.tree(found.commit), ref, single=format == "bundle")
-    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-cache"}
+    headers = {**AS_BYTES, "Cache-Control": "private, no-cache"}
     if format == "bundle":
         some = archives.listed(chosen, found.id, after, limit)
         return archives.bundle(core, some), {**headers, "Content-Type": BUNDLE}

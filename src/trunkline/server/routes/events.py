@@ -19,7 +19,7 @@ from trunkline.model.events import Event
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ANYBODY, Call, Caller, Routes
 from trunkline.server.hub import chunk
-from trunkline.server.paging import Cursor, Limit, decoded, encoded
+from trunkline.server.paging import MOST_DIGITS, Cursor, Limit, encoded, row_of
 from trunkline.storage.catalog import events
 
 routes = Routes(tags=["events"])
@@ -72,7 +72,7 @@ async def follow_events(
     """
     after = since
     if last_event_id:
-        if not last_event_id.isdigit():
+        if not last_event_id.isdecimal() or len(last_event_id) > MOST_DIGITS:
             raise Usage("Last-Event-ID is the position of an event.")
         after = int(last_event_id)
     told = _told(request, call, after, _Wanted.of(kinds, project, repo))
@@ -91,8 +91,7 @@ def list_events(
 ) -> Page[Event]:
     """The events that are kept, oldest first."""
     wanted = _Wanted.of(kinds, project, repo)
-    at = decoded(cursor)
-    after = int(at) if at is not None and at.isdigit() else since
+    after = since if cursor is None else row_of(cursor)
     shown: list[Event] = []
     while True:
         some = _read(call, after, None, wanted)

@@ -23,7 +23,7 @@ from trunkline.sdk.wire.history import (
 )
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ANYBODY, READ_REPO, Call, Caller, Needs, On, Routes
-from trunkline.server.hidden_inputs import shown_batches
+from trunkline.server.hidden_inputs import shown_batches, shown_commits
 from trunkline.server.paging import Cursor, Limit, decoded, encoded
 
 routes = Routes(tags=["history"])
@@ -49,7 +49,7 @@ def log(
     With a path a page may be short or empty: `next` alone tells whether there are more.
     """
     ref = _ref(project, repo, at) + (f":{path}" if path else "")
-    return _page(historypages.log_page(call.lake, ref, limit, decoded(cursor)))
+    return _page(call, historypages.log_page(call.lake, ref, limit, decoded(cursor)))
 
 
 @routes.GET("/repos/{project}/{repo}/commits", READ_REPO)
@@ -63,7 +63,7 @@ def list_commits(
 ) -> Page[Commit]:
     """A branch's own commits, along first parents, newest first, an unfinished one too."""
     ref = _ref(project, repo, at)
-    return _page(historypages.commits_page(call.lake, ref, limit, decoded(cursor)))
+    return _page(call, historypages.commits_page(call.lake, ref, limit, decoded(cursor)))
 
 
 @routes.GET("/repos/{project}/{repo}/history", READ_REPO)
@@ -71,13 +71,15 @@ def repo_history(
     call: Caller, project: str, repo: str, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[Commit]:
     """The commits of all branches and tags of a repo, newest first."""
-    return _page(historypages.history_page(call.lake, f"{project}/{repo}", limit, decoded(cursor)))
+    return _page(
+        call, historypages.history_page(call.lake, f"{project}/{repo}", limit, decoded(cursor))
+    )
 
 
 @routes.GET("/repos/{project}/{repo}/commits/{at}", READ_REPO, quick=True)
 def get_commit(call: Caller, project: str, repo: str, at: str) -> Commit:
     """The commit that a branch, a tag, an id or `main~2` stands for."""
-    return call.lake.commit_info(_ref(project, repo, at))
+    return shown_commits(call, [call.lake.commit_info(_ref(project, repo, at))])[0]
 
 
 @routes.GET("/sets/{commit_id}", ANYBODY)
@@ -106,7 +108,9 @@ def show_commit_set(call: Caller, commit_id: str) -> CommitSet:
         for name, batch in found.batches.items()
         if name in names
     }
-    return replace(found, commits=tuple(seen), sources=sources, batches=batches)
+    return replace(
+        found, commits=tuple(shown_commits(call, seen)), sources=sources, batches=batches
+    )
 
 
 @routes.POST("/merge", BODY_WRITE)
@@ -184,5 +188,7 @@ def _ref(project: str, repo: str, at: str) -> str:
     return f"{project}/{repo}@{at}"
 
 
-def _page(found: CommitPage) -> Page[Commit]:
-    return Page(found.commits, encoded(str(found.rest)) if found.rest else None)
+def _page(call: Call, found: CommitPage) -> Page[Commit]:
+    return Page(
+        shown_commits(call, found.commits), encoded(str(found.rest)) if found.rest else None
+    )

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Query
 
 from trunkline import __version__
-from trunkline.model.commits import RepoName
+from trunkline.model.access import LAKE, Permission
 from trunkline.model.jobs import Job
 from trunkline.model.streams import Batch
 from trunkline.model.time import Moment
@@ -15,7 +15,7 @@ from trunkline.model.workers import WorkerInfo
 from trunkline.schedule.ticker import Ticker
 from trunkline.sdk.wire.running import API_VERSION, Fired, Info, RanJob, Running
 from trunkline.sdk.wire.values import Page
-from trunkline.server.calls import ANYBODY, PUBLIC, Caller, Routes
+from trunkline.server.calls import ANYBODY, PUBLIC, Call, Caller, Routes
 from trunkline.server.hidden_inputs import shown_batches, shown_job, shown_jobs
 from trunkline.server.service import Service
 from trunkline.storage.catalog import Session, flows, jobs, repos, workers
@@ -54,12 +54,13 @@ def running(call: Caller, since: Since = None, oldest: Oldest = None) -> Running
     """The jobs that wait and run, as far as the caller may see them, and those that ended."""
     with call.service.lake._core.database.read() as session:
         now = session.now()
-        unfinished = jobs.listed(session, unfinished=True, limit=MOST_UNFINISHED)
+        among = _seen(session, call)
+        made = jobs.oldest_unfinished(session, among)
+        unfinished = jobs.listed(session, unfinished=True, limit=MOST_UNFINISHED, among=among)
         ended = []
         if since is not None:
             first = since if oldest is None else oldest
-            ended = jobs.ended_since(session, since, first, MOST_ENDED)
-        ended = call.visible(ended, _pipeline)
+            ended = jobs.ended_since(session, since, first, MOST_ENDED, among)
         ran = [(job, _batch(session, job)) for job in ended]
     shown = [
         RanJob(
@@ -68,7 +69,7 @@ def running(call: Caller, since: Since = None, oldest: Oldest = None) -> Running
         )
         for job, batch in ran
     ]
-    return Running(now, shown_jobs(call, call.visible(unfinished, _pipeline)), shown)
+    return Running(now, shown_jobs(call, unfinished), shown, made)
 
 
 @routes.POST("/run", ANYBODY)
@@ -87,8 +88,11 @@ def _workers(service: Service) -> list[WorkerInfo]:
     return [*found, *(WorkerInfo(name) for name in service.workers if name not in known)]
 
 
-def _pipeline(job: Job) -> RepoName:
-    return job.pipeline
+def _seen(session: Session, call: Call) -> list[int] | None:
+    """The repos whose jobs the caller may know of; None for all."""
+    if call.who.may(Permission.READ, LAKE):
+        return None
+    return [one.key for one in call.visible(repos.all_repos(session, None), lambda one: one.name)]
 
 
 def _batch(session: Session, job: Job) -> Batch | None:

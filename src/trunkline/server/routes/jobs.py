@@ -24,7 +24,7 @@ from trunkline.server.calls import ANYBODY, READ_REPO, WRITE_REPO, Call, Caller,
 from trunkline.server.following import followed, looked, position_of, until_changed
 from trunkline.server.hidden_inputs import shown_datums, shown_job, shown_jobs
 from trunkline.server.lines import Lines, lines
-from trunkline.server.paging import Cursor, Limit, decoded, encoded
+from trunkline.server.paging import MOST_DIGITS, Cursor, Limit, decoded, encoded
 
 Item = TypeVar("Item")
 
@@ -225,14 +225,14 @@ def _before(cursor: str | None) -> tuple[int, str, RepoName] | None:
     try:
         created, job, project, repo = json.loads(text)
         return int(created), str(job), RepoName(str(project), str(repo))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise Usage("This cursor is none of this list's.", hint="Leave it out.") from None
 
 
 def _some(found: Iterator[Item], limit: int, cursor: str | None) -> Page[Item]:
     """A page of what always comes in the same order: the cursor counts."""
     text = decoded(cursor) or "0"
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > MOST_DIGITS:
         raise Usage("This cursor is none of this list's.", hint="Leave it out.")
     first = int(text)
     shown = list(islice(found, first, first + limit + 1))

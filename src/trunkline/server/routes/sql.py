@@ -30,7 +30,7 @@ from trunkline.sdk.wire.values import ARROW, Page
 from trunkline.server.calls import ANYBODY, Call, Caller, Needs, On, Routes
 from trunkline.server.paging import Cursor, Limit, encoded, page, row_of
 from trunkline.server.queries.answers import CSV, JSON, begun, csv_bytes, followed, json_bytes
-from trunkline.server.queries.keeper import keeper_of
+from trunkline.server.queries.keeper import Keeper, keeper_of
 from trunkline.server.queries.query import Query
 
 routes = Routes(tags=["sql"])
@@ -72,7 +72,7 @@ async def run(call: Caller, request: Request, body: NewQuery) -> Response:
         await _ended(query, request)
         spool = await run_in_threadpool(query.rows)
     except BaseException:
-        keeper.drop(query)
+        await _dropped(keeper, query)
         raise
     result = query.result
     assert result is not None
@@ -82,7 +82,7 @@ async def run(call: Caller, request: Request, body: NewQuery) -> Response:
         pieces = csv_bytes(result.columns, spool.batches())
     else:
         pieces = json_bytes(result.columns, result.types, spool.batches())
-    return _Dropping(pieces, keeper.drop, query, kind)
+    return _Dropping(pieces, keeper, query, kind)
 
 
 @routes.POST("/sql/into", _ANY, status_code=201)
@@ -95,7 +95,7 @@ async def run_into(call: Caller, request: Request, body: NewInto) -> Commit:
         await _ended(query, request)
         return await run_in_threadpool(_written, call, query, target, body.mode)
     finally:
-        keeper.drop(query)
+        await _dropped(keeper, query)
 
 
 @routes.GET("/sql/{query}", ANYBODY)
@@ -174,9 +174,9 @@ def cancel(call: Caller, query: str) -> None:
 class _Dropping(StreamingResponse):
     """Rows that are forgotten when they are sent, or nobody is there any more."""
 
-    def __init__(self, pieces: Any, drop: Any, query: Query, kind: str) -> None:
+    def __init__(self, pieces: Any, keeper: Keeper, query: Query, kind: str) -> None:
         super().__init__(pieces, media_type=kind)
-        self._drop = drop
+        self._keeper = keeper
         self._query = query
         self.body_iterator = self._all(self.body_iterator)
 
@@ -184,14 +184,19 @@ class _Dropping(StreamingResponse):
         async for piece in pieces:
             yield piece
         # Before the end is sent: who has seen it finds nothing left.
-        await run_in_threadpool(self._drop, self._query)
+        await _dropped(self._keeper, self._query)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
             await super().__call__(scope, receive, send)
         finally:
-            with CancelScope(shield=True):
-                await run_in_threadpool(self._drop, self._query)
+            await _dropped(self._keeper, self._query)
+
+
+async def _dropped(keeper: Keeper, query: Query) -> None:
+    """In a thread: Spark is told to stop over HTTP, and may take its time to hear it."""
+    with CancelScope(shield=True):
+        await run_in_threadpool(keeper.drop, query)
 
 
 async def _ended(query: Query, request: Request) -> None:

@@ -30,6 +30,7 @@ from trunkline.sdk.wire.values import ARROW, Page, adapter
 from trunkline.server.calls import ANYBODY, READ_REPO, WRITE_REPO, Call, Caller, Routes
 from trunkline.server.paging import MOST, Cursor, Limit, encoded, page_by_number, row_of
 from trunkline.server.queries.answers import begun
+from trunkline.server.uploads.arrowsizes import check_sizes
 from trunkline.server.uploads.bodies import spooled
 from trunkline.server.uploads.parts import FOLDER
 from trunkline.tables.changing.compacting import Compaction
@@ -271,6 +272,7 @@ async def _with_rows(
     async with spooled(request, call.lake._folder / FOLDER) as file:
 
         def work() -> Done:
+            check_sizes(file)
             pieces: Iterator[bytes] = iter(partial(file.read, PIECE), b"")
             return use(checked_stream(pieces))
 

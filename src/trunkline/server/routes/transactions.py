@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from anyio import CancelScope
 from fastapi import Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
@@ -74,7 +75,8 @@ async def put_object(call: Caller, request: Request, txn: str, path: str) -> Rec
         await pour(request, sink.write, held.keep)
         line = await run_in_threadpool(sink.finish)
     except BaseException:
-        sink.discard()
+        with CancelScope(shield=True):
+            await run_in_threadpool(sink.discard)
         raise
     return held.receipt(line)
 

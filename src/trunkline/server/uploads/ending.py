@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 
 from trunkline.errors import Conflict, LeaseLost, NotFound, Usage
-from trunkline.lake.core import Core, repo_key, resolve
+from trunkline.lake.core import Core, resolve
 from trunkline.lake.transaction import Transaction, source_gone
 from trunkline.model.access import Permission
 from trunkline.model.commits import DEFAULT_PROJECT, Commit, RepoName
@@ -33,7 +33,7 @@ from trunkline.server.calls import Call
 from trunkline.server.declaring import require_apply
 from trunkline.server.uploads.leasing import hold
 from trunkline.server.uploads.receipts import Receipts
-from trunkline.storage.catalog import Session, commits, refs
+from trunkline.storage.catalog import Session, commits, refs, repos
 from trunkline.storage.objects.keys import KeyMaker, txn_of
 
 
@@ -194,7 +194,9 @@ def _done_before(core: Core, txn: str, made: Sequence[MakeCommit]) -> list[Commi
 
 def _made(session: Session, txn: str, told: MakeCommit) -> Commit | None:
     target = parse_ref(told.ref)
-    repo = repo_key(session, target.repo)
+    repo = repos.key_of(session, target.repo)
+    if repo is None:
+        return None
     if found := commits.find(session, repo, txn):
         return found
     if told.key is not None and (found := commits.find_request(session, repo, told.key)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from trunkline.errors import Usage
+from trunkline.errors import SourceUnreadable, Usage
 from trunkline.model.paths import join, normalize_path
 from trunkline.sdk.wire.bundles import Header, read_end, read_files, read_header
 from trunkline.sdk.wire.values import BUNDLE
@@ -48,8 +48,11 @@ def write_body(
     elif kind in TAR:
         from trunkline.ingests.archives import iter_tar
 
-        for member, chunks, _ in iter_tar(stream, name="the archive"):
-            writer.put(join(normalize_path(folder), member), chunks)
+        try:
+            for member, chunks, _ in iter_tar(stream, name="the archive"):
+                writer.put(join(normalize_path(folder), member), chunks)
+        except SourceUnreadable as error:
+            raise Usage(error.message, hint=error.hint) from None
     else:
         raise Usage(
             f"A commit is sent as {BUNDLE} or application/x-tar, not {kind or 'nothing'}.",
@@ -62,7 +65,8 @@ def _write_bundle(writer: CommitWriter, stream: BinaryIO, may_read: Callable[[st
     header, lines = store_bundle(writer._transaction.intake, stream)
     for path in _texts(header, "deletes"):
         writer.delete(path)
-    for pair in header.more.get("copies", ()):
+    copies = header.more.get("copies", [])
+    for pair in copies if isinstance(copies, list) else [copies]:
         match pair:
             case [str(source), str(path)]:
                 may_read(source)

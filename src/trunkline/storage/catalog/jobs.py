@@ -82,8 +82,7 @@ def listed(
     wheres += ["j.backfill = :backfill"] * (backfill is not None)
     wheres += ["j.finished IS NULL"] * unfinished
     wheres += ["(j.created, j.id, j.repo) < (:created, :id, :last_repo)"] * (before is not None)
-    if among is not None:
-        wheres.append(f"j.repo IN ({', '.join(str(int(key)) for key in among) or 'NULL'})")
+    wheres += _of(among)
     created, last_id, last_repo = before or (None, None, None)
     tail = "LIMIT :limit" if limit is not None else ""
     rows = session.all(
@@ -105,10 +104,30 @@ def listed(
     return [_job(row) for row in rows]
 
 
-def ended_since(session: Session, moment: int, oldest: int, limit: int) -> list[Job]:
+def oldest_unfinished(session: Session, among: Iterable[int] | None = None) -> int | None:
+    """When the oldest job was made that is not over; with `among` of these repos."""
+    wheres = ["j.finished IS NULL", *_of(among)]
+    row = session.one(f"SELECT min(j.created) AS made FROM jobs j WHERE {' AND '.join(wheres)}")
+    return row["made"] if row else None
+
+
+def _of(among: Iterable[int] | None) -> list[str]:
+    if among is None:
+        return []
+    return [f"j.repo IN ({', '.join(str(int(key)) for key in among) or 'NULL'})"]
+
+
+def ended_since(
+    session: Session,
+    moment: int,
+    oldest: int,
+    limit: int,
+    among: Iterable[int] | None = None,
+) -> list[Job]:
     """Jobs that ended at or after a moment, in that order, of those made since `oldest`."""
+    wheres = ["j.created >= :oldest", "j.finished >= :moment", *_of(among)]
     rows = session.all(
-        f"""{_SELECT} WHERE j.created >= :oldest AND j.finished >= :moment
+        f"""{_SELECT} WHERE {" AND ".join(wheres)}
             ORDER BY j.finished, j.created, j.id, j.repo LIMIT :limit""",
         {"moment": moment, "oldest": oldest, "limit": limit},
     )

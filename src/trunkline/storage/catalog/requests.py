@@ -36,8 +36,8 @@ def begin(session: Session, owner: str, key: str, digest: str) -> Kept | None:
     return Kept(row["digest"], row["status"], row["body"] or "", now - row["at"])
 
 
-def take_over(session: Session, owner: str, key: str) -> None:
-    """Answer a request whose server died over it."""
+def touch(session: Session, owner: str, key: str) -> None:
+    """Say that a request is in hand: by who began it, or by who takes it over from the dead."""
     session.execute(
         "UPDATE requests SET at = :now WHERE owner = :owner AND key = :key",
         {"owner": owner, "key": key, "now": session.now()},

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from weakref import WeakSet
 
 from trunkline.errors import (
     CorruptObject,
@@ -40,6 +41,16 @@ class SqliteSession:
         return now_micros()
 
 
+class _Held:
+    """A thread's connection. It is closed when its thread is no more, and with the database."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
 class SqliteDatabase:
     """A catalog in one file, write-ahead logged. A connection for each thread that asks."""
 
@@ -47,7 +58,7 @@ class SqliteDatabase:
         self.path = path
         self.url = f"sqlite:///{path}"
         self._local = threading.local()
-        self._open: list[sqlite3.Connection] = []
+        self._open: WeakSet[_Held] = WeakSet()
         self._lock = threading.Lock()
         # The same thread may come twice: then its second transaction says what is wrong.
         self._turn = threading.RLock()
@@ -85,26 +96,26 @@ class SqliteDatabase:
 
     def close(self) -> None:
         with self._lock:
-            for connection in self._open:
-                connection.close()
+            for held in self._open:
+                held.connection.close()
             self._open.clear()
         self._local = threading.local()
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection, or one for this time only where no lasting one can be had."""
-        kept: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if kept is None:
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is None:
             try:
-                kept = self._connect("mode=rw")
+                held = _Held(self._connect("mode=rw"))
             except sqlite3.OperationalError as error:
                 with closing(self._connect_without_index(error)) as connection:
                     yield connection
                 return
-            self._local.connection = kept
+            self._local.held = held
             with self._lock:
-                self._open.append(kept)
-        yield kept
+                self._open.add(held)
+        yield held.connection
 
     def _connect(self, mode: str, locking: str = "NORMAL") -> sqlite3.Connection:
         connection = sqlite3.connect(

@@ -1,0 +1,257 @@
+"""Nobody takes more of the server than their share: bodies, heads, nesting, what unpacks."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
+
+import httpx2
+import pyarrow as pa
+import pytest
+import uvicorn
+from pyarrow import ipc
+
+from tests.server.security.world import World
+from trunkline.errors import TooLarge, Usage
+from trunkline.sdk.wire.bundles import encode_header
+from trunkline.sdk.wire.values import ARROW, BUNDLE
+from trunkline.server import limits, protocol
+from trunkline.server.app import create_app
+from trunkline.server.limits import LARGEST_JSON
+from trunkline.server.service import Service
+from trunkline.server.uploads.arrowsizes import check_sizes
+
+JSON = {"Content-Type": "application/json"}
+
+
+def raw(url: str, head: str, *parts: bytes) -> bytes:
+    """What a server answers to bytes that no client would send; b"" if it hangs up."""
+    where = urlsplit(url)
+    with socket.create_connection((where.hostname, where.port), timeout=30) as connection:
+        connection.sendall(f"{head}\r\nHost: {where.netloc}\r\n".encode())
+        try:
+            for part in parts:
+                connection.sendall(part)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        found = b""
+        try:
+            while more := connection.recv(1 << 16):
+                found += more
+        except ConnectionResetError:
+            pass
+        return found
+
+
+def chunks(size: int, piece: bytes = b" " * (1 << 16)) -> Iterator[bytes]:
+    for _ in range(size // len(piece)):
+        yield b"%x\r\n%s\r\n" % (len(piece), piece)
+
+
+# -- bodies --------------------------------------------------------------------------------
+
+
+def test_a_body_that_says_it_is_too_large_is_not_read(world: World):
+    token = f"Authorization: Bearer {world.tokens['root']}\r\n"
+    told = f"Content-Type: application/json\r\nContent-Length: {LARGEST_JSON + 1}\r\n\r\n"
+    found = raw(world.url, "POST /api/v1/projects HTTP/1.1", (token + told).encode())
+    assert found.startswith(b"HTTP/1.1 413"), found[:200]
+    assert b'"code":"too_large"' in found
+
+
+def test_a_body_without_a_length_is_read_no_further_than_the_limit(world: World):
+    token = f"Authorization: Bearer {world.tokens['root']}\r\n"
+    told = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    sent = chunks(LARGEST_JSON + (1 << 20))
+    found = raw(world.url, "POST /api/v1/projects HTTP/1.1", (token + told).encode(), *sent)
+    assert b"413" in found[:20] or found == b""
+
+
+def test_of_who_is_unknown_no_body_is_read(world: World):
+    """The answer is there before any of the body is: nothing of it was waited for."""
+    told = "Content-Type: application/json\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n"
+    for way in ("POST /api/v1/projects", "PUT /api/v1/users/ada/password", "POST /api/v1/sql"):
+        found = raw(world.url, f"{way} HTTP/1.1", told.encode())
+        assert found.startswith(b"HTTP/1.1 401"), (way, found[:200])
+
+
+def test_a_body_that_does_not_go_on_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(limits, "IDLE_SECONDS", 0.1)
+    told = "Content-Type: application/json\r\nContent-Length: 100\r\nConnection: close\r\n\r\n{"
+    found = raw(world.url, "POST /api/v1/login HTTP/1.1", told.encode())
+    assert found.startswith(b"HTTP/1.1 504"), found[:200]
+    assert b"timed_out" in found
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 10_000 + "]" * 10_000, '{"a":' * 10_000 + "1" + "}" * 10_000]
+)
+def test_json_may_not_be_deep(world: World, text: str):
+    deep = {
+        "projects": '{"name": "p", "description": %s}',
+        "pipelines/plan": '{"pipelines": [{"spec": {"input": %s}}]}',
+        "sql": '{"text": "SELECT 1", "params": {"a": %s}}',
+        "transactions": "%s",
+        "repos/shop/orders/known": '{"files": %s}',
+    }
+    with world.client("root") as client:
+        for path, body in deep.items():
+            for content in (body % text, text):
+                answer = client.post(f"/api/v1/{path}", content=content, headers=JSON)
+                assert 400 <= answer.status_code < 500, (path, answer.text)
+        where = f"/api/v1/repos/shop/orders/table/rows?path=/table&where={text[:9000]}"
+        assert 400 <= client.get(where).status_code < 500
+        rule = client.post(
+            "/api/v1/repos/shop/orders/table/merge",
+            params={"path": "/table", "rule": text[:9000]},
+            content=b"",
+            headers={"Content-Type": ARROW},
+        )
+        assert 400 <= rule.status_code < 500
+
+
+def test_numbers_that_are_too_long(world: World):
+    long = "9" * 5000
+    with world.client("root") as client:
+        for path, body in {"projects": '{"name": %s}', "gc": '{"grace": %s}'}.items():
+            content = body % long
+            answer = client.post(f"/api/v1/{path}", content=content, headers=JSON)
+            assert 400 <= answer.status_code < 500, answer.text
+        answer = client.get("/api/v1/repos", params={"limit": long})
+        assert answer.status_code == 422
+        pipeline = client.get("/api/v1/pipelines/shop/sizes", params={"version": "9" * 30})
+        assert 400 <= pipeline.status_code < 500
+        events = client.get("/api/v1/events/history", params={"since": "9" * 30})
+        assert events.status_code < 500
+
+
+def test_texts_that_are_none(world: World):
+    """Half of a pair, and nothing at all: JSON can say them."""
+    with world.client("root") as client:
+        for number, text in enumerate((r"\ud800", r"a\u0000b", r"\udfff\ud800")):
+            for path, body in {
+                "projects": f'{{"name": "t{number}", "description": "{text}"}}',
+                "projects/shop/repos": f'{{"name": "{text}"}}',
+                "sql": f'{{"text": "SELECT 1", "at": "{text}"}}',
+                "tokens": f'{{"note": "{text}"}}',
+                "login": f'{{"name": "{text}", "password": "{text}"}}',
+                "repos/shop/orders/known": f'{{"files": [["/{text}", 1]]}}',
+                "merge": f'{{"source": "shop/orders@{text}", "target": "shop/orders@main"}}',
+            }.items():
+                answer = client.post(f"/api/v1/{path}", content=body, headers=JSON)
+                assert answer.status_code < 500, (path, text, answer.text)
+
+
+# -- what unpacks --------------------------------------------------------------------------
+
+
+def stream(rows: int) -> bytes:
+    table = pa.table({"text": pa.repeat("x" * 1000, rows)})
+    sink = io.BytesIO()
+    options = ipc.IpcWriteOptions(compression="zstd")
+    with ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def test_rows_that_unpack_to_more_than_there_may_be(world: World):
+    whole = stream(100)
+    size = struct.pack("<q", 100_000)
+    assert whole.count(size) == 1
+    check_sizes(io.BytesIO(whole))
+    with pytest.raises(TooLarge):
+        check_sizes(io.BytesIO(whole), largest=100_000)
+    before = world.state()
+    with world.client("root") as client:
+        for claim in (1 << 40, (1 << 63) - 1):
+            bomb = whole.replace(size, struct.pack("<q", claim))
+            answer = client.post(
+                "/api/v1/repos/shop/orders/table/rows",
+                params={"path": "/bomb"},
+                content=bomb,
+                headers={"Content-Type": ARROW},
+            )
+            assert answer.status_code == 413, answer.text
+    assert world.state() == before
+
+
+def test_damaged_metadata_is_an_error_of_the_sender():
+    whole = stream(10)
+    for at in range(0, len(whole), 3):
+        for value in (0, 0x7F, 0xFF):
+            hurt = bytearray(whole)
+            hurt[at] = value
+            for cut in (hurt, hurt[: at + 1]):
+                with suppress(Usage, TooLarge):
+                    check_sizes(io.BytesIO(bytes(cut)))
+
+
+def test_bundles_of_too_many_files(world: World):
+    many = json.dumps({"files": [["/a", 0]] * 1_000_001}, separators=(",", ":")).encode()
+    long = (1 << 40).to_bytes(8, "big")
+    before = world.state()
+    with world.client("root") as client:
+        for body in (len(many).to_bytes(8, "big") + many, long, long + b"{}"):
+            answer = client.post(
+                "/api/v1/repos/shop/orders/commits", content=body, headers={"Content-Type": BUNDLE}
+            )
+            assert answer.status_code == 413, answer.text
+        short = encode_header([["/a", 1 << 50]]) + b"abc"
+        answer = client.post(
+            "/api/v1/repos/shop/orders/commits", content=short, headers={"Content-Type": BUNDLE}
+        )
+        assert answer.status_code == 400
+    assert world.state() == before
+
+
+# -- heads ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def listening(world: World) -> Iterator[str]:
+    """A server that speaks as `trunkline serve` does."""
+    app = create_app(Service(world.lake, world.lake._settings, authenticated=True))
+    config = uvicorn.Config(app, port=0, http=protocol.Protocol, log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+def test_heads_end(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+    with listening(world) as url:
+        with httpx2.Client(base_url=url, trust_env=False) as client:
+            assert client.get("/healthz").status_code == 200
+            assert client.get("/healthz", headers={"A": "b" * 60_000}).status_code == 200
+            assert client.get("/healthz", headers={"A": "b" * 70_000}).status_code == 400
+            assert raw(url, f"GET /healthz?a={'b' * 70_000} HTTP/1.1", b"\r\n").startswith(
+                b"HTTP/1.1 400"
+            )
+            assert client.get("/healthz").status_code == 200
+        line = b"A: " + b"b" * 1000 + b"\r\n"
+        endless = raw(url, "GET /healthz HTTP/1.1", *[line] * 1000)
+        assert endless[:12] in (b"HTTP/1.1 400", b"")
+        # Neither says enough, and none is waited for.
+        assert raw(url, "GET /healthz HTTP/1.1") == b""
+        assert raw(url, "GET /healthz HTTP/1.1", b"A: ") == b""
+        where = urlsplit(url)
+        with socket.create_connection((where.hostname, where.port), timeout=30) as silent:
+            assert silent.recv(1) == b""
+        # A connection that has asked before has no more time for its next head.
+        with socket.create_connection((where.hostname, where.port), timeout=30) as kept:
+            kept.sendall(f"GET /healthz HTTP/1.1\r\nHost: {where.netloc}\r\n\r\n".encode())
+            assert kept.recv(1 << 16).startswith(b"HTTP/1.1 200")
+            kept.sendall(b"GET /healthz HT")
+            assert kept.recv(1) == b""
