@@ -67,6 +67,16 @@ def test_in_and_out(home, lake, server):
     assert process("logout").code == 2
 
 
+def test_a_token_that_is_worth_nothing_is_forgotten_too(home, lake, server):
+    lake.create_user("ada", PASSWORD, roles={"lake": "reader"})
+    stdin = f"{PASSWORD}\n".encode()
+    assert process("login", server, "--user", "ada", "--password-stdin", stdin=stdin).code == 0
+    lake.delete_user("ada")
+    assert process("repo", "list").code == 5
+    assert process("logout").code == 0
+    assert process("context", "list").out == "There are no contexts.\n"
+
+
 def test_a_wrong_password_leaves_nothing(home, lake, server):
     lake.create_user("ada", PASSWORD)
     done = process("login", server, "--user", "ada", "--password-stdin", stdin=b"wrong\n")

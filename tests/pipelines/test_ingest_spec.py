@@ -113,7 +113,7 @@ def test_refusals(case):
             },
             (("sasl.password", "db/pw"),),
         ),
-        ("http: {}", "http", {"host": "127.0.0.1", "port": 8471, "most": 16_000_000}, ()),
+        ("http: {}", "http", {"host": "127.0.0.1", "port": 8480, "most": 16_000_000}, ()),
         (
             "http: {host: 0.0.0.0, port: 80, token: sesame, most: 1MB}",
             "http",

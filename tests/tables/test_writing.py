@@ -34,7 +34,7 @@ ONE = [{"id": 1, "n": 2.5}]
         pl.DataFrame(ONE).lazy(),
         pa.Table.from_pylist(ONE),
         pa.RecordBatch.from_pylist(ONE),
-        pa.Table.from_pylist(ONE).to_reader(),
+        lambda: pa.Table.from_pylist(ONE).to_reader(),  # is read once
         lambda: duckdb.sql("SELECT 1::BIGINT AS id, 2.5::DOUBLE AS n"),
     ],
     ids=lambda data: f"{type(data).__module__}.{type(data).__name__}",

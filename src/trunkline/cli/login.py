@@ -10,7 +10,7 @@ import typer
 
 from trunkline.cli import session
 from trunkline.cli.arguments import App
-from trunkline.errors import Precondition, TrunklineError, Usage
+from trunkline.errors import NotAuthenticated, Precondition, TrunklineError, Usage
 
 if TYPE_CHECKING:
     from trunkline.model.access import NewToken
@@ -79,7 +79,9 @@ def logout(
     if found is None:
         raise Usage("No context is in use.", hint="Name one: trunkline context list.")
     if found.token:
-        log_out(found.lake, found.token)
+        # One that was revoked, or whose owner is gone, is forgotten there already.
+        with suppress(NotAuthenticated):
+            log_out(found.lake, found.token)
     contexts.remove(found.name)
     run.output.done({"removed": found.name}, f"Logged out of {found.lake}.")
 

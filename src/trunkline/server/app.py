@@ -38,6 +38,7 @@ from trunkline.server.routes import (
     upkeep,
 )
 from trunkline.server.service import Service
+from trunkline.server.stopping import CutOff
 from trunkline.server.version import ApiVersion
 
 ROUTES = tuple(
@@ -65,7 +66,7 @@ ROUTES = tuple(
     )
 )
 ROOT_ROUTES = (health.routes, metrics.routes, console.routes)
-OUTER = (ApiVersion, RequestIds, Measured)
+OUTER = (ApiVersion, RequestIds, Measured, CutOff)
 """Middlewares, the outermost first: these see every request, also what is refused."""
 INNER = (IdempotencyKeys, ETags)
 

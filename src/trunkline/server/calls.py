@@ -114,6 +114,8 @@ class Call:
     def require(self, permission: Permission, repo: RepoName) -> None:
         """What one may not see is not there; what one may see, and not do, is not allowed."""
         if self.may(permission, repo):
+            if permission > Permission.READ:
+                self.notes.setdefault("changed", {})[scope_of(repo)] = None
             return
         self.notes["target"] = scope_of(repo)
         if not self.may(Permission.READ, repo):

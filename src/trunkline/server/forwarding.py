@@ -63,7 +63,7 @@ def listener_of(lake: Lake, name: RepoName) -> Listener:
         )
     secret = dict(source.secrets).get("token")
     token = secret_reader(lake._folder)(secret) if secret else None
-    host, port = str(source.options.get("host", "127.0.0.1")), source.options.get("port", 8471)
+    host, port = str(source.options.get("host", "127.0.0.1")), source.options.get("port", 8480)
     if not _is_here(host):
         # On another address only what a worker says of itself is believed.
         told = str(status.facts.get("listening", ""))

@@ -34,7 +34,7 @@ from trunkline.storage.catalog.requests import Kept
 LARGEST = 4 << 20
 """Longer bodies and answers are not looked at."""
 REPLAYED = "Idempotency-Replayed"
-OTHERS_SECONDS = 30.0
+OTHERS_SECONDS = 90.0
 """So long after it was last heard of, a request may still be in another server's hands."""
 BEAT_SECONDS = 5.0
 _METHODS = frozenset(("POST", "PUT", "PATCH", "DELETE"))
@@ -91,12 +91,18 @@ class IdempotencyKeys:
                 return
             heard = _Heard(send)
             beating = asyncio.ensure_future(once.beat())
+            is_cut_off = False
             try:
                 await self._app(scope, receive, heard)
+            except asyncio.CancelledError:
+                # The server stops, and a thread may go on: what comes of it is not known.
+                is_cut_off = True
+                raise
             finally:
                 beating.cancel()
-                with CancelScope(shield=True):
-                    await run_sync(once.end, heard.status, heard.body)
+                if not is_cut_off:
+                    with CancelScope(shield=True):
+                        await run_sync(once.end, heard.status, heard.body)
             await heard.rest()
         finally:
             self._here.discard(place)

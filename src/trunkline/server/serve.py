@@ -35,6 +35,7 @@ from trunkline.server.listening import address_of, check_host, listen
 from trunkline.server.presence import Presence
 from trunkline.server.protocol import Protocol
 from trunkline.server.service import Service
+from trunkline.server.stopping import end_threads
 from trunkline.settings import Settings
 
 log = logging.getLogger("trunkline.server")
@@ -92,6 +93,7 @@ def serve(
         presence = Presence(folder)
         presence.take()
         stack.callback(presence.leave)
+        stack.push(end_threads)
         listener = listen(options.host, options.port, "--port")
         stack.callback(listener.close)
         s3_listener = None
@@ -100,6 +102,8 @@ def serve(
             stack.callback(s3_listener.close)
         lake = stack.enter_context(open_lake())
         service = Service(lake, found, authenticated=options.authenticated)
+        # Both doors write to it, and either may close first.
+        stack.callback(service.journal.close)
         service.local_token = f"tl_local_{secrets.token_urlsafe(32)}"
         told = notices.start(lake._core, found, secret_reader(folder), lake.location)
         stack.callback(told.stop)

@@ -136,7 +136,7 @@ class HttpFeed(Feed):
     def _listen(self) -> None:
         if self._endpoint is None:
             given = self.site.options
-            host, port = str(given.get("host", "127.0.0.1")), int(given.get("port", 8471))
+            host, port = str(given.get("host", "127.0.0.1")), int(given.get("port", 8480))
             self._endpoint = self.site.endpoints.listen(host, port, self._name, self)
 
     def _wait(self) -> None:

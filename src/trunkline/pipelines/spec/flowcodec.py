@@ -28,7 +28,7 @@ SOURCES: Mapping[str, Mapping[str, Any]] = {
         "then": "keep",
     },
     "kafka": {"start": "earliest", "connector": "client", "value": "json", "options": {}},
-    "http": {"host": "127.0.0.1", "port": 8471, "most": 16_000_000},
+    "http": {"host": "127.0.0.1", "port": 8480, "most": 16_000_000},
     "python": {},
     "rate": {"rows_per_second": 10},
 }

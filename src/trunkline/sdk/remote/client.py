@@ -17,6 +17,7 @@ import httpx2
 
 from trunkline import __version__
 from trunkline.errors import (
+    CommitUnknown,
     Failed,
     NotAuthenticated,
     Precondition,
@@ -241,7 +242,18 @@ def _given(params: Params) -> dict[str, Any]:
 def _may_pass(answer: httpx2.Response) -> bool:
     """Whether to ask again; a conflict only where the server says when."""
     status = answer.status_code
+    if status == 503 and _is_unknown(answer):
+        return False
     return status in _AGAIN or (status == 409 and "Retry-After" in answer.headers)
+
+
+def _is_unknown(answer: httpx2.Response) -> bool:
+    """Whether it may have been done: only who asks can tell what doing it again would mean."""
+    try:
+        answer.read()
+        return bool(json.loads(answer.content)["error"]["code"] == CommitUnknown.code)
+    except (ValueError, KeyError, TypeError, httpx2.TransportError):
+        return False
 
 
 def _backoff(attempt: int) -> float:

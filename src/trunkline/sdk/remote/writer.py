@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from trunkline.errors import TrunklineError, Unavailable, Usage
+from trunkline.errors import CommitUnknown, TrunklineError, Unavailable, Usage
 from trunkline.lake.transaction import has_ended, second_commit
 from trunkline.model.commits import DEFAULT_BRANCH, Commit, RepoName
 from trunkline.model.ids import new_id
@@ -18,7 +19,7 @@ from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
 from trunkline.sdk.remote.client import Client
 from trunkline.sdk.remote.filesets import FileSet
 from trunkline.sdk.remote.sources import IN_MEMORY, Held, opened, spooled
-from trunkline.sdk.remote.uploading import SMALL, Sent, Uploader
+from trunkline.sdk.remote.uploading import SMALL, TRIES, Sent, Uploader, backoff
 from trunkline.sdk.wire.files import (
     Append,
     Apply,
@@ -101,7 +102,17 @@ class RemoteTransaction:
         self.uploader.wait()
         body = Ending([make() for make in self.operations], self.message, self.author)
         place = f"/transactions/{self.id}/commit"
-        done: list[Commit] = self.client.send("POST", place, body, kind=list[Commit])
+
+        def ask() -> list[Commit]:
+            made: list[Commit] = self.client.send("POST", place, body, kind=list[Commit])
+            return made
+
+        try:
+            done = ask()
+        except CommitUnknown:
+            # Its id is known, so that it can be asked what became of it by asking for it again.
+            time.sleep(backoff(TRIES))
+            done = ask()
         for writer, commit in zip(self.writers, done, strict=True):
             writer.done = commit
 

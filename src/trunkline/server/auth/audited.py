@@ -68,12 +68,18 @@ def _entry(scope: Scope, notes: dict[str, Any], status: int, refused: bool) -> A
         now_micros(),
         str(notes.get("who") or known),
         f"{scope['method']} {route_of(scope).removeprefix(API)}",
-        _short(str(notes.get("target") or path)),
+        _short(str(notes.get("target") or _changed(notes, path))),
         outcome,
         client[0] if client else "",
         str(notes.get("request_id", "")),
         _short(detail),
     )
+
+
+def _changed(notes: dict[str, Any], path: str) -> str:
+    """The repos that were changed, where the path does not name them itself."""
+    repos = list(notes.get("changed", ()))
+    return ", ".join(repos) if repos and not path.startswith("/repos/") else path
 
 
 def _short(text: str) -> str:

@@ -7,6 +7,8 @@ believed. No other door believes it.
 from __future__ import annotations
 
 import json
+import socket
+import time
 from pathlib import Path
 
 import httpx2
@@ -22,6 +24,7 @@ from trunkline.sdk.wire.sql import NewQuery
 from trunkline.sdk.wire.values import API, adapter
 
 PRINCIPAL = "X-Trunkline-Principal"
+STARTING_SECONDS = 30.0
 
 
 def forwarded_principal(request: Request) -> Principal | None:
@@ -43,11 +46,11 @@ def forwarded_principal(request: Request) -> Principal | None:
 class SocketClient(Client):
     """The way to a worker's process, in the name of who asks."""
 
-    def __init__(self, socket: Path, who: Principal) -> None:
+    def __init__(self, path: Path, who: Principal) -> None:
         self.url = "http://worker"
         self._http = httpx2.Client(
             base_url=self.url + API,
-            transport=httpx2.HTTPTransport(uds=str(socket)),
+            transport=httpx2.HTTPTransport(uds=str(path)),
             headers={PRINCIPAL: json.dumps(adapter(Principal).dump_python(who, mode="json"))},
             timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
             trust_env=False,
@@ -57,7 +60,24 @@ class SocketClient(Client):
         return Unavailable("The worker that runs Spark has gone away.", hint="Ask again.")
 
 
-def ask_worker(socket: Path, who: Principal, asked: NewQuery) -> Result:
+def ask_worker(path: Path, who: Principal, asked: NewQuery) -> Result:
     """The query as the worker answers it. Its rows come as they are read."""
-    answer = RemoteAnswer(SocketClient(socket, who), asked)
+    _wait_for(path)
+    answer = RemoteAnswer(SocketClient(path, who), asked)
     return Result(answer, asked.text, answer.sources)
+
+
+def _wait_for(path: Path) -> None:
+    """A worker that has just been started does not listen yet."""
+    until = time.monotonic() + STARTING_SECONDS
+    while True:
+        with socket.socket(socket.AF_UNIX) as door:
+            try:
+                door.connect(str(path))
+                return
+            except OSError:
+                if time.monotonic() > until:
+                    raise Unavailable(
+                        "The worker that runs Spark does not answer.", hint="Ask again."
+                    ) from None
+        time.sleep(0.1)

@@ -122,7 +122,9 @@ async def _told(
     await run_sync(hub.start)
     listening = hub.listen()
     try:
-        position = listening.start if after is None else min(after, listening.start)
+        # The hub may be a moment behind: what is before this was told, or is not new.
+        newest = await run_sync(_newest, call)
+        position = floor = newest if after is None else min(after, newest)
         # A comment, so that the client knows at once that it is heard, and from where on.
         yield b": listening after %d\n\n" % position
         while position < listening.start:
@@ -134,7 +136,8 @@ async def _told(
         while (new := await listening.next(KNOWN_SECONDS)) is not None:
             if monotonic() - asked > KNOWN_SECONDS:
                 who, asked = await _still(request, call), monotonic()
-            if told := b"".join(one.chunk for one in new if wanted.takes(one.event, who)):
+            fresh = (one for one in new if one.event.position > floor)
+            if told := b"".join(one.chunk for one in fresh if wanted.takes(one.event, who)):
                 yield told
     except TrunklineError as error:
         # The answer has begun, so this is how it ends; who comes again is told more.
@@ -149,6 +152,11 @@ async def _still(request: Request, call: Call) -> Principal:
     if who is None:
         raise NotAuthenticated("This server no longer knows who you are.")
     return who
+
+
+def _newest(call: Call) -> int:
+    with call.service.lake._core.database.read() as session:
+        return events.last(session)
 
 
 def _read(call: Call, after: int, until: int | None, wanted: _Wanted) -> list[Event]:
