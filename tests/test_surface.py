@@ -21,7 +21,7 @@ tag create|list|delete
 commit start|finish|list|inspect|squash|drop
 config list|get|set|unset
 context add|list|remove|show|use
-draw lineage login logout plan run serve sql tick worker
+draw lineage login logout plan run serve sql tick whoami worker
 audit
 user create|delete|disable|enable|inspect|list|password
 role grant|list|revoke

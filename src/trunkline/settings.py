@@ -468,12 +468,12 @@ def named_lake(text: str) -> Path:
     for folder in (path / LAKE_FOLDER, path):
         if (folder / LAKE_FILE).is_file():
             return folder
-    raise NotFound(
-        f"{path} is not a lake.",
-        hint=f"trunkline init {text} makes one there."
-        if not path.is_file()
-        else "A lake is a folder.",
-    )
+    hint = f"trunkline init {text} makes one there."
+    if path.is_file():
+        hint = "A lake is a folder."
+    elif re.fullmatch(r"[A-Za-z0-9.-]+:\d+/?", text):
+        hint = f"The address of a server starts with http: http://{text}"
+    raise NotFound(f"{path} is not a lake.", hint=hint)
 
 
 def without_password(url: str) -> str:

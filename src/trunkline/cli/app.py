@@ -24,7 +24,7 @@ MODULES = {
     "sql": ("sql",),
     "expectations": ("checks",),
     "draw": ("draw",),
-    "login": ("login", "logout"),
+    "login": ("login", "logout", "whoami"),
     "demo": ("demo",),
     "doctor": ("doctor",),
     "audit": ("audit",),

@@ -76,6 +76,4 @@ def replay(
     run = session.of(ctx)
     with run.open() as lake:
         started = lake.replay(pipeline, rule)
-    run.output.done(
-        {"job": started}, f"Job {short(started)} is waiting. trunkline run runs what waits."
-    )
+    run.output.done({"job": started}, f"Job {short(started)} is waiting. {run.who_runs}")

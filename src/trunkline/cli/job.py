@@ -101,9 +101,7 @@ def rerun(ctx: typer.Context, job: JobName) -> None:
     run = session.of(ctx)
     with run.open() as lake:
         started = lake.rerun_job(job)
-    run.output.done(
-        {"job": started}, f"Job {short(started)} is waiting. trunkline run runs what waits."
-    )
+    run.output.done({"job": started}, f"Job {short(started)} is waiting. {run.who_runs}")
 
 
 @app.command()

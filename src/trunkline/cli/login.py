@@ -13,7 +13,9 @@ from trunkline.cli.arguments import App
 from trunkline.errors import NotAuthenticated, Precondition, TrunklineError, Usage
 
 if TYPE_CHECKING:
-    from trunkline.model.access import NewToken
+    from collections.abc import Iterator
+
+    from trunkline.model.access import NewToken, Principal
     from trunkline.sdk.contexts import Context, Contexts
 
 app = App()
@@ -84,6 +86,22 @@ def logout(
             log_out(found.lake, found.token)
     contexts.remove(found.name)
     run.output.done({"removed": found.name}, f"Logged out of {found.lake}.")
+
+
+@app.command()
+def whoami(ctx: typer.Context) -> None:
+    """Show who you are to the lake, and what you may do."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        run.output.item(lake.whoami(), _who)
+
+
+def _who(found: Principal) -> Iterator[str]:
+    yield f"{found.name} ({found.kind})"
+    for one in found.grants:
+        yield f"  {one.role} on {one.scope or 'the lake'}"
+    for one in found.limits or ():
+        yield f"  the token: no more than {one.role} on {one.scope or 'the lake'}"
 
 
 def _keep(contexts: Contexts, wanted: Context, made: NewToken) -> Context:

@@ -62,7 +62,7 @@ def apply(
     note_ignored(run, report.ignored)
     lines = [jobviews.applied(one) for one in report.applied]
     if any(one.job for one in report.applied):
-        lines.append("trunkline run runs what waits.")
+        lines.append(run.who_runs)
     run.output.done(report, "\n".join(lines))
 
 
@@ -197,7 +197,7 @@ def run(ctx: typer.Context, name: PipelineName) -> None:
         job = lake.run_pipeline(name)
     run.output.done(
         {"pipeline": name, "job": job},
-        f"Job {name}@{short(job)} is waiting. trunkline run runs what waits.",
+        f"Job {name}@{short(job)} is waiting. {run.who_runs}",
     )
 
 

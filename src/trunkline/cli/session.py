@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class Session:
     def __init__(self) -> None:
         self.flags: dict[str, settings.Scalar] = {}
+        self._served = False
 
     @cached_property
     def settings(self) -> settings.Settings:
@@ -66,7 +67,16 @@ class Session:
         place = self.place
         self._start_logging()
         project, author = self.settings.text("project"), self.settings.text("author")
-        return open_place(place, project, author=author, direct=direct)
+        lake = open_place(place, project, author=author, direct=direct)
+        self._served = lake.is_served
+        return lake
+
+    @property
+    def who_runs(self) -> str:
+        """What becomes of a job that waits, in the lake that was opened last."""
+        if self._served:
+            return "The server's workers run what waits."
+        return "trunkline run runs what waits."
 
     def _start_logging(self) -> None:
         """Warnings reach stderr by themselves; only who wants another level pays for more."""

@@ -157,7 +157,7 @@ def rewind(
             sys.stderr.writelines(f"{line}\n" for line in streamviews.rewind_lines(plan))
         must_confirm(f"Rewind {plan.name} to {short(plan.commit)}?", yes)
         done = lake.rewind_stream(name, plan.commit)
-    run.output.done(done, streamviews.steered(done))
+    run.output.done(done, streamviews.steered(done, run.who_runs))
 
 
 @app.command()
@@ -190,7 +190,7 @@ def restart(
             sys.stderr.write(f"{said}\n")
         must_confirm(f"Restart {found.name} from {from_}?", yes)
         done = lake.restart_stream(name, from_, keep_output=keep)
-    run.output.done(done, streamviews.steered(done))
+    run.output.done(done, streamviews.steered(done, run.who_runs))
 
 
 @app.command()

@@ -261,10 +261,10 @@ def rewind_lines(plan: RewindPlan) -> Iterator[str]:
         yield f"Told of it: {', '.join(map(str, plan.readers))}."
 
 
-def steered(done: Steered) -> str:
+def steered(done: Steered, who_runs: str) -> str:
     """Where a stream goes on from."""
     where = positions(done.position) or "the beginning"
     text = f"{done.name} goes on after batch {done.batch} (epoch {done.epoch}), from {where}."
     if done.job:
-        text += f"\nJob {short(done.job)} is waiting. trunkline run runs what waits."
+        text += f"\nJob {short(done.job)} is waiting. {who_runs}"
     return text

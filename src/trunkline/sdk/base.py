@@ -23,6 +23,9 @@ Location = str | os.PathLike[str]
 class LakeBase:
     """An open lake with its settings."""
 
+    is_served = False
+    """Whether it is used through a server."""
+
     server: str
     """The address of the server that it is reached through; "" if it is not."""
     _engine: SparkEngine | None = None

@@ -60,6 +60,7 @@ def configure(
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
+        _without_colours,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     if style == "json":
@@ -89,6 +90,12 @@ def configure(
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
+
+
+def _without_colours(logger: Any, method: str, event: Any) -> Any:
+    """uvicorn gives each of its lines twice, the second time with colours."""
+    event.pop("color_message", None)
+    return event
 
 
 class _Masked(structlog.stdlib.ProcessorFormatter):

@@ -16,6 +16,8 @@ from trunkline.settings import Settings
 class RemoteBase(LakeBase):
     """A lake behind a server. There is no core: what is here goes over HTTP."""
 
+    is_served = True
+
     def __init__(self, client: Client, found: Settings) -> None:
         self._client = client
         self._settings = found
