@@ -87,6 +87,8 @@ def test_the_api_is_as_it_says(world: World, mode: GenerationMode):
             operation: Any = result.ok()  # type: ignore[union-attr]
             if operation.path.endswith(WITHOUT_END) and operation.method == "get":
                 continue
+            if mode is GenerationMode.NEGATIVE and not [*operation.query, *operation.body]:
+                continue  # every text is good in a path
             cases = operation.as_strategy(generation_mode=mode)
 
             @seed(1)
