@@ -64,7 +64,7 @@ def test_apply_says_what_it_did_and_what_it_ignored(cli, specs):
     assert re.fullmatch(
         r"Created sizes, version 1: job sizes@\w{12} is waiting\.\n"
         r"Created total, version 1: job total@\w{12} is waiting\.\n"
-        r"trunkline run runs what waits\.\n",
+        r"(trunkline run runs|The server's workers run) what waits\.\n",
         result.out,
     )
     assert result.err == "note: ignored, since it means nothing here: transform.image\n"
@@ -229,7 +229,7 @@ def test_jobs_that_wait(cli, applied):
     over = cli("job", "wait", job)
     assert over.code == 1
     assert f"■ sizes@{job[:12]}  killed: cancelled by" in over.out
-    assert cli.ok("job", "rerun", f"sizes@{job}").endswith("trunkline run runs what waits.\n")
+    assert cli.ok("job", "rerun", f"sizes@{job}").endswith(" what waits.\n")
 
 
 def test_branches_that_follow(cli, lake):

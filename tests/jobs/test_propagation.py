@@ -60,6 +60,17 @@ def test_one_transaction_on_both_ends_of_a_diamond_gives_each_pipeline_one_commi
     assert reads(diamond.job("c")) == {"b": transaction.id, "rates": transaction.id}
 
 
+def test_a_job_names_the_repo_that_it_reads_of_those_that_one_transaction_changed(idle: Graph):
+    idle.follow("b", "orders")
+    idle.follow("c", "rates")
+    idle.follow("d", "c")
+    with idle.lake.transaction() as transaction:
+        transaction.commit("orders").put("/a", b"1")
+        transaction.commit("rates").put("/r", b"1")
+    told = {name: idle.job(name).cause.partition(" ")[0] for name in "bcd"}
+    assert told == {"b": "orders@main", "c": "rates@main", "d": "rates@main"}
+
+
 def test_only_what_is_downstream_is_started(diamond: Graph):
     made = diamond.put("rates", r="1")
     assert {str(c.repo) for c in diamond.lake.show(made).commits} == {"rates", "c", "d"}

@@ -18,6 +18,7 @@ from trunkline import Lake
 from trunkline.errors import (
     AlreadyExists,
     CorruptObject,
+    Erased,
     InUse,
     NotFound,
     Usage,
@@ -220,3 +221,17 @@ def test_a_file_of_spark_that_was_half_copied_is_copied_again(history, tmp_path)
     copy.write_text("wh")
     history.backup(tmp_path / "safe")
     assert copy.read_text() == "whole"
+
+
+def test_what_was_erased_before_a_backup_does_not_come_back_with_it(history, tmp_path):
+    """Though the place has the bytes, of an earlier backup: packed ones, and an object's own."""
+    history.backup(tmp_path / "safe")
+    for path in ("/a", "/b"):
+        history.erase(f"orders:{path}", "asked for")
+    history.backup(tmp_path / "safe")
+    where, _ = backups.restore(tmp_path / "safe", tmp_path / "again")
+    with tl.open(where) as again:
+        for path in ("/a", "/b"):
+            with pytest.raises(Erased):
+                again.read(f"orders@v1:{path}")
+        assert not again.fsck(deep=True).problems

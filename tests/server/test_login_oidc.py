@@ -264,3 +264,14 @@ def test_without_authlib_it_says_so(
         assert answer.status_code == 412
         assert "needs authlib" in answer.json()["error"]["message"]
         assert "trunkline[oidc]" in answer.json()["error"]["hint"]
+
+
+def test_a_name_that_anybody_may_choose_opens_nothing_with_a_password(
+    server: Server, provider: Provider, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("TRUNKLINE_OIDC_CLAIM", "preferred_username")
+    provider.person = {**provider.person, "preferred_username": "chief"}
+    server.lake.create_user("chief", "correct horse battery", roles={"lake": "admin"})
+    with server.browser() as browser:
+        assert sign_in(server, browser).status_code == 403
+        assert browser.get("whoami").status_code == 401

@@ -125,7 +125,14 @@ def errors() -> tuple[type[BaseException], ...]:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
-    return PySparkException, Py4JError
+    return PySparkException, Py4JError, ConnectionError
+
+
+def is_gone(error: BaseException) -> bool:
+    """Whether nothing is at the other end of the bridge any more."""
+    from py4j.protocol import Py4JNetworkError
+
+    return isinstance(error, ConnectionError | Py4JNetworkError)
 
 
 def is_analysis(error: BaseException) -> bool:

@@ -4,6 +4,9 @@ Objects never change, so a second backup to the same place copies only what is n
 read first and the objects after it; a lease keeps gc from removing any in between. A backup
 counts when its description is there, which is written last. The secrets of pipelines and the
 key of the server are not in it: who may read a backup need not know them.
+
+An erasure does not reach what was copied before it. A lake that is restored does all that its
+catalog knows of again, so that what was erased before a backup does not come back with it.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from blake3 import blake3
 from trunkline.errors import AlreadyExists, CorruptObject, NotFound, Usage
 from trunkline.lake.core import Core, Options
 from trunkline.lake.create import Addresses, attach, prepare, read_addresses, store_url
+from trunkline.lake.erase import finish_erasures
 from trunkline.lake.lease import Lease
 from trunkline.model.ids import new_id
 from trunkline.model.time import Moment, to_rfc3339
@@ -122,7 +126,9 @@ def restore(
     _check_catalog(place, key, chosen)
     _copy_all(place, objects)
     load(_catalog_lines(place, key), addresses.catalog, folder, addresses.store)
-    return attach(folder, addresses, options, objects), chosen
+    core = attach(folder, addresses, options, objects)
+    finish_erasures(core)
+    return core, chosen
 
 
 def _place(target: str, options: Mapping[str, str]) -> ObjectStore:

@@ -8,7 +8,7 @@ shares its id, and each pipeline gets at most one commit of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from trunkline.lake.triggering import follow
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Origin, RepoName
@@ -46,6 +46,8 @@ class Change:
     forced: tuple[int, ...] = ()
     replay: str = ""
     """For those that are forced: the rule whose quarantine is made again, or * for all."""
+    causes: Mapping[Place, str] = field(default_factory=dict)
+    """What to say instead of `cause` to those that read a branch, where several were moved."""
 
 
 def spread(session: Session, set_id: str, change: Change) -> str | None:
@@ -59,6 +61,7 @@ def spread(session: Session, set_id: str, change: Change) -> str | None:
         # The set has been here before: a branch that follows closes a circle of its own.
         set_id = new_id()
     started = 0
+    causes = dict(change.causes)
     for pipeline in waves:
         edges = pipelines.reads(session, pipeline.repo)
         hit = any(e.propagation and (e.source, e.branch) in moved for e in edges)
@@ -67,8 +70,13 @@ def spread(session: Session, set_id: str, change: Change) -> str | None:
         if pipeline.paused:
             pipelines.set_pending(session, pipeline.repo, True)
             continue
-        if branch := _open_job(session, set_id, pipeline, edges, moved, change):
+        read = [(e.source, e.branch) for e in edges if e.propagation]
+        cause = next((causes[place] for place in read if place in causes), change.cause)
+        if branch := _open_job(
+            session, set_id, pipeline, edges, moved, replace(change, cause=cause)
+        ):
             moved[(pipeline.repo, branch)] = set_id
+            causes[(pipeline.repo, branch)] = cause
             started += 1
     crashpoint("propagate.in_transaction")
     return set_id if started else None

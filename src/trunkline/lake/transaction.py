@@ -276,7 +276,14 @@ class Transaction:
             if (branch := refs.branch(session, repo_key(session, target.repo), target.ref))
         }
         cause = self.cause or next((caused_by(commit) for commit in done), "")
-        return Change(cause, self.author, {**made, **moved}, frozenset(moved), tuple(forced))
+        causes = {
+            (repo_key(session, commit.repo), commit.branch): caused_by(commit)
+            for commit in done
+            if not self.cause
+        }
+        return Change(
+            cause, self.author, {**made, **moved}, frozenset(moved), tuple(forced), causes=causes
+        )
 
     def _publish_one(self, session: Session, plan: Plan) -> Commit:
         draft = plan.draft

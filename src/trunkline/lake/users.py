@@ -108,9 +108,19 @@ def check_password(core: Core, name: str, password: str) -> User | None:
 
 
 def of_identity(
-    core: Core, identity: str, name: str, email: str, *, create_missing: bool = False
+    core: Core,
+    identity: str,
+    name: str,
+    email: str,
+    *,
+    create_missing: bool = False,
+    is_proven: bool = False,
 ) -> User:
-    """Who logged in at the single sign-on: known from before, by name, or made now."""
+    """Who logged in at the single sign-on: known from before, by name, or made now.
+
+    A name that is not proven to be theirs, as a verified address is, they may have chosen there
+    themselves: it does not open what somebody has a password for.
+    """
     with core.database.write() as session:
         found = access.user_of_identity(session, identity)
         if found is None:
@@ -120,7 +130,9 @@ def of_identity(
                     raise NotAllowed(f"{name} is not a user here.", hint="Ask an admin.")
                 access.add_user(session, validate_user(name), None, email)
                 record(session, name, "user.create", name, "single sign-on")
-            elif access.identity_of(session, name) is not None:
+            elif access.identity_of(session, name) is not None or (
+                found.has_password and not is_proven
+            ):
                 raise NotAllowed(f"{name} is somebody else here.", hint="Ask an admin.")
             access.set_identity(session, name, identity)
             found = require(session, name)

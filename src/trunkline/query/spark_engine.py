@@ -78,6 +78,10 @@ class SparkAnswer(Answer):
 
 def explain(error: BaseException, edited: Edited) -> TrunklineError:
     """What went wrong in one line; with the place, if it is in the query."""
+    if sql.is_gone(error):
+        return Unavailable(
+            "Spark died while it was at the query.", hint="Ask again: it is started anew."
+        )
     text = str(error)
     message = _ADVICE.split(short(error))[0].rstrip(" .;") or "the query failed"
     if "OutOfMemoryError" in text or "OUT_OF_MEMORY" in text:

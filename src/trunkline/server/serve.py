@@ -93,7 +93,6 @@ def serve(
         presence = Presence(folder)
         presence.take()
         stack.callback(presence.leave)
-        stack.push(end_threads)
         listener = listen(options.host, options.port, "--port")
         stack.callback(listener.close)
         s3_listener = None
@@ -101,6 +100,7 @@ def serve(
             s3_listener = listen(options.host, options.s3_port, "--s3-port")
             stack.callback(s3_listener.close)
         lake = stack.enter_context(open_lake())
+        stack.push(end_threads)  # before the lake is closed, which would wait for them
         service = Service(lake, found, authenticated=options.authenticated)
         # Both doors write to it, and either may close first.
         stack.callback(service.journal.close)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.server.s3.answers import refused
 from tests.server.s3.doors import OpenDoor
 from trunkline.errors import NotFound
 
-BIG = os.urandom(3 << 20)
+BIG = random.Random(7).randbytes(3 << 20)
 
 
 def put(s3: Any, key: str, data: bytes = b"data", **more: Any) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from trunkline.model.expectations import CheckRecord
 from trunkline.sdk.checks import Checks
 from trunkline.sdk.remote.base import RemoteBase
-from trunkline.sdk.wire.tables import Replay, Started
+from trunkline.sdk.wire.pipelines import Started
+from trunkline.sdk.wire.tables import Replay
 
 
 class RemoteChecks(RemoteBase, Checks):
@@ -31,6 +32,7 @@ class RemoteChecks(RemoteBase, Checks):
     def replay(self, pipeline: str, rule: str | None = None) -> str:
         body = Replay(self._full(pipeline), rule)
         started: Started = self._client.send("POST", "/checks/replay", body, kind=Started)
+        assert started.job is not None
         return started.job
 
     def _full(self, pipeline: str) -> str:

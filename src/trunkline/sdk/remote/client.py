@@ -173,7 +173,8 @@ class Client:
         return self._tried(lambda: self._http.request(method, _relative(path), **options))
 
     def _tried(self, ask: Callable[[], httpx2.Response]) -> httpx2.Response:
-        for attempt in range(TRIES):
+        attempt, patience = 0, READ_SECONDS
+        while True:
             last = attempt == TRIES - 1
             try:
                 answer = ask()
@@ -181,13 +182,17 @@ class Client:
                 if last or isinstance(error, httpx2.UnsupportedProtocol | httpx2.ConnectError):
                     raise self._unreachable(error) from error
                 wait = _backoff(attempt)
+                attempt += 1
             else:
-                if last or not _may_pass(answer):
-                    return self._checked(answer)
                 wait = _retry_after(answer) or _backoff(attempt)
+                if _is_in_hand(answer) and patience > 0:
+                    patience -= wait  # who gave up now would not know what becomes of it
+                elif last or not _may_pass(answer):
+                    return self._checked(answer)
+                else:
+                    attempt += 1
                 answer.close()
             time.sleep(wait)
-        raise AssertionError("unreachable")
 
     def _checked(self, answer: httpx2.Response) -> httpx2.Response:
         if answer.status_code < 400 and answer.headers.get(API_HEADER) == str(API_VERSION):
@@ -240,11 +245,14 @@ def _given(params: Params) -> dict[str, Any]:
 
 
 def _may_pass(answer: httpx2.Response) -> bool:
-    """Whether to ask again; a conflict only where the server says when."""
+    """Whether to ask again."""
     status = answer.status_code
-    if status == 503 and _is_unknown(answer):
-        return False
-    return status in _AGAIN or (status == 409 and "Retry-After" in answer.headers)
+    return status in _AGAIN and not (status == 503 and _is_unknown(answer))
+
+
+def _is_in_hand(answer: httpx2.Response) -> bool:
+    """Whether the same request, sent before, is still being answered: the server says so."""
+    return answer.status_code == 409 and "Retry-After" in answer.headers
 
 
 def _is_unknown(answer: httpx2.Response) -> bool:

@@ -9,6 +9,7 @@ from trunkline.errors import Unavailable
 from trunkline.model.events import Event
 from trunkline.sdk.events import Events
 from trunkline.sdk.remote.base import RemoteBase
+from trunkline.sdk.remote.following import lines_of
 from trunkline.sdk.wire.values import decode
 
 AWAY_SECONDS = 60.0
@@ -34,9 +35,9 @@ class RemoteEvents(RemoteBase, Events):
         while True:
             try:
                 with self._client.stream("GET", "/events", since=position, kinds=kinds) as answer:
-                    for line in answer.iter_lines():
+                    for line in lines_of(answer):
                         heard = time.monotonic()
-                        name, _, value = line.partition(": ")
+                        name, _, value = line.decode().partition(": ")
                         if name == "data":
                             event: Event = decode(Event, value.encode())
                             yield event

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from trunkline.errors import Unavailable
+import httpx2
+
+from trunkline.errors import CommitUnknown, Unavailable
 from trunkline.model.commits import Commit
 from trunkline.model.refs import Ref
 from trunkline.sdk.remote.base import RemoteBase
@@ -21,6 +23,10 @@ from trunkline.tables.writing.sources import batches_of, is_spark
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+# All was sent, and no answer came.
+_LOST = (httpx2.ReadError, httpx2.ReadTimeout, httpx2.RemoteProtocolError)
 
 
 class RemoteTableWriting(RemoteBase, TableWriting):
@@ -101,11 +107,21 @@ class RemoteTableWriting(RemoteBase, TableWriting):
             answer = self._client.upload(
                 "POST", f"{place}/table/{verb}", stream_bytes(reader), headers=headers, **params
             )
-        except Unavailable:
+        except Unavailable as error:
             # A server that refuses before all is sent just hangs up: what it has to say is asked.
             self._client.get(dict[str, Any], place)
+            if isinstance(error.__cause__, _LOST):
+                raise _unknown(options.get("key")) from error
             raise
         return answer.content
+
+
+def _unknown(key: str | None) -> CommitUnknown:
+    again = f"write again with key={key!r}: what is there already is not written twice"
+    return CommitUnknown(
+        "The connection broke before the server had answered: the rows may be written, or not.",
+        hint=f"Look, or {again}." if key else "Look before you try again.",
+    )
 
 
 def _reader(data: Any) -> pa.RecordBatchReader:

@@ -71,11 +71,6 @@ class Replay:
     rule: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    job: str
-
-
 def names_text(names: Sequence[str] | None) -> str | None:
     """Names as one parameter, which tells no names from none given."""
     return None if names is None else json.dumps(list(names), ensure_ascii=False)

@@ -18,6 +18,8 @@ log = logging.getLogger("trunkline.server")
 
 GATHER_SECONDS = 0.25
 PRUNE_SECONDS = 3600.0
+CLOSE_SECONDS = 5.0
+"""So long the end of a server waits for a catalog that is locked or does not answer."""
 MOST_WAITING = 50_000
 KEEP_ENDED_MICROS = 7 * 86_400 * 1_000_000
 
@@ -36,6 +38,7 @@ class Journal:
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._pruned = 0.0
+        self._is_given_up = False
 
     def add(self, entry: AuditEntry) -> None:
         with self._lock:
@@ -64,10 +67,16 @@ class Journal:
                 self._keep_for_later(entries, error)
 
     def close(self) -> None:
+        if self._is_given_up:
+            return
         self._closing.set()
         self._something.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(CLOSE_SECONDS)
+            if self._thread.is_alive():
+                self._is_given_up = True
+                log.error("the audit log cannot be written, and the server ends")
+                return
             self._thread = None
         self.flush()
 
@@ -95,6 +104,7 @@ class Journal:
             self._closing.wait(GATHER_SECONDS)
             self.flush()
             self._prune()
+        self.flush()
 
     def _prune(self) -> None:
         if self._pruned and time.monotonic() - self._pruned < PRUNE_SECONDS:

@@ -6,7 +6,8 @@ from trunkline.errors import NotFound
 from trunkline.model.access import Permission
 from trunkline.model.expectations import CheckRecord
 from trunkline.model.refs import parse_repo
-from trunkline.sdk.wire.tables import Replay, Started
+from trunkline.sdk.wire.pipelines import Started
+from trunkline.sdk.wire.tables import Replay
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ANYBODY, Caller, Needs, On, Routes
 from trunkline.server.paging import Cursor, Limit, page_by_number

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from fastapi import Header, Query, Request
 from sse_starlette import EventSourceResponse
@@ -24,9 +23,7 @@ from trunkline.server.calls import ANYBODY, READ_REPO, WRITE_REPO, Call, Caller,
 from trunkline.server.following import followed, looked, position_of, until_changed
 from trunkline.server.hidden_inputs import shown_datums, shown_job, shown_jobs
 from trunkline.server.lines import Lines, lines
-from trunkline.server.paging import MOST_DIGITS, Cursor, Limit, decoded, encoded
-
-Item = TypeVar("Item")
+from trunkline.server.paging import Cursor, Limit, decoded, encoded, page_by_number
 
 routes = Routes(tags=["jobs"])
 ONE = "/jobs/{project}/{repo}/{job}"
@@ -105,7 +102,7 @@ def list_datums(
 ) -> Page[DatumInfo]:
     """The datums of a job, with what became of each and why."""
     found = _datums(call, RepoName(project, repo), job, state)
-    return _some(found, limit, cursor)
+    return page_by_number(found, limit, cursor)
 
 
 @routes.GET(f"{ONE}/datums/all", READ_REPO, response_class=Lines)
@@ -125,7 +122,8 @@ def list_log_lines(
     cursor: Cursor = None,
 ) -> Page[LogLine]:
     """What the datums of a job have printed."""
-    return _some(call.lake.logs(f"{project}/{repo}@{job}", datum), limit, cursor)
+    found = call.lake.logs(f"{project}/{repo}@{job}", datum)
+    return page_by_number(found, limit, cursor)
 
 
 @routes.GET(f"{ONE}/logs/events", READ_REPO, response_class=EventSourceResponse)
@@ -227,14 +225,3 @@ def _before(cursor: str | None) -> tuple[int, str, RepoName] | None:
         return int(created), str(job), RepoName(str(project), str(repo))
     except (ValueError, TypeError, RecursionError):
         raise Usage("This cursor is none of this list's.", hint="Leave it out.") from None
-
-
-def _some(found: Iterator[Item], limit: int, cursor: str | None) -> Page[Item]:
-    """A page of what always comes in the same order: the cursor counts."""
-    text = decoded(cursor) or "0"
-    if not text.isdecimal() or len(text) > MOST_DIGITS:
-        raise Usage("This cursor is none of this list's.", hint="Leave it out.")
-    first = int(text)
-    shown = list(islice(found, first, first + limit + 1))
-    more = len(shown) > limit
-    return Page(shown[:limit], encoded(str(first + limit)) if more else None)

@@ -85,9 +85,14 @@ def oidc_callback(call: Caller, request: Request) -> Response:
     """Back from the single sign-on, with a code that it takes for an identity."""
     _require_logins(call)
     identity = oidc.finish(call.service, request)
-    create = call.service.settings.flag("oidc.create")
+    settings = call.service.settings
     found = users.of_identity(
-        _core(call), identity.subject, identity.name, identity.email, create_missing=create
+        _core(call),
+        identity.subject,
+        identity.name,
+        identity.email,
+        create_missing=settings.flag("oidc.create"),
+        is_proven=settings.text("oidc.claim") == "email",
     )
     response = RedirectResponse("/", 302)
     _welcome(call, response, found.name)

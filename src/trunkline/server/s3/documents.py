@@ -37,9 +37,13 @@ def error_document(code: str, message: str, resource: str, request_id: str) -> b
 
 @lru_cache(maxsize=256)
 def moment(micros: int) -> str:
-    """A time as S3 writes it in XML; nobody else's clock is finer than milliseconds."""
+    """A time as S3 writes it in XML, to the millisecond.
+
+    Cut to the second, a file would be older here than where it was just copied from, and `aws s3
+    sync` would copy it again.
+    """
     at = datetime.fromtimestamp(micros // 1_000_000, UTC)
-    return at.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{micros // 1000 % 1000:03}Z"
 
 
 def http_date(micros: int) -> str:

@@ -40,7 +40,7 @@ def dump(url: str, base: Path) -> Iterator[bytes]:
 
 def load(lines: Iterable[bytes], url: str, base: Path, store: str) -> None:
     """Make a catalog of what `dump` gave, and bring it to the present format; `store` is where
-    the objects are now.
+    the objects are now. Erasures are to be done again.
     """
     rest = iter(lines)
     head = _read(next(rest, b""))
@@ -65,6 +65,8 @@ def load(lines: Iterable[bytes], url: str, base: Path, store: str) -> None:
         connection.execute(
             sa.text("UPDATE meta SET value = :store WHERE name = 'store'"), {"store": store}
         )
+        # A backup keeps objects as they were when it first copied them.
+        connection.execute(sa.text("UPDATE erasures SET done = 0"))
         if connection.dialect.name == "postgresql":
             _go_on_counting(connection, tables.values())
     upgrade_to(url, base, "head", FORMAT)
