@@ -310,7 +310,7 @@ def test_a_commit_that_is_sent_again_is_the_same(lake: Lake, ask: Ask):
     txn = _begin(ask)
     put = {"kind": "put", "receipts": [_put(ask, txn, "/a", b"a")]}
     first = _commit(ask, txn, put).raise_for_status().json()
-    assert first[0]["id"] == txn
+    assert first["items"][0]["id"] == txn
     assert _commit(ask, txn, put).json() == first
     assert len(list(lake.log("orders@main"))) == 1
     assert (
@@ -323,7 +323,7 @@ def test_writing_to_an_open_commit_twice_is_known_too(lake: Lake, ask: Ask):
     txn = _begin(ask)
     put = {"kind": "append", "receipts": [_put(ask, txn, "/a", b"a")]}
     for _ in range(2):
-        assert _commit(ask, txn, put).raise_for_status().json()[0]["id"] == opened.id
+        assert _commit(ask, txn, put).raise_for_status().json()["items"][0]["id"] == opened.id
     lake.finish_commit("orders@main")
     assert contents(lake) == {"/a": b"a"}
 

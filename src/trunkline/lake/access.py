@@ -95,6 +95,11 @@ def create_token(
     """A token for somebody, with no more rights than who makes it has; and its secret text."""
     if by.kind == "job":
         raise NotAllowed("A job may not make tokens.")
+    if by.limits is not None:
+        # Revoking it would leave those that it made.
+        raise NotAllowed(
+            "A token with limits may not make tokens.", hint="Use one without, or log in."
+        )
     whose = owner or by.name
     if whose != by.name and not by.may(Permission.ADMIN, LAKE):
         raise NotAllowed(f"{by.name} may not make tokens for others.", hint="Ask an admin.")

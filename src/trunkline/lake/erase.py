@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from trunkline.errors import NotFound, Precondition
+from trunkline.errors import InUse, NotFound, Precondition
 from trunkline.lake.branches import refuse_open, refuse_read
 from trunkline.lake.core import Core, repo_key, resolve_commit
 from trunkline.lake.files import lines_below
@@ -15,7 +15,16 @@ from trunkline.model.commits import Commit, RepoCommit, RepoKind, RepoName
 from trunkline.model.entries import Entry
 from trunkline.model.ids import id_millis
 from trunkline.model.refs import Ref
-from trunkline.storage.catalog import Session, checks, commits, erasures, events, refs, repos
+from trunkline.storage.catalog import (
+    Session,
+    checks,
+    commits,
+    erasures,
+    events,
+    leases,
+    refs,
+    repos,
+)
 from trunkline.storage.catalog.erasures import Place, place_of
 from trunkline.storage.crashpoints import crashpoint
 
@@ -71,6 +80,7 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
     """Remove a path's bytes from every commit of a repo, whoever else points at them."""
     path = ref.path or "/"
     with core.database.read() as session:
+        _refuse_backup(session)
         repo = repo_key(session, ref.repo)
         for branch in refs.branches(session, repo):
             # What is staged in an open commit would come back when it is finished.
@@ -89,6 +99,7 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
     removed_from = _remove_from_heads(core, ref, path, author)
     also_at = _other_places(core, ref.repo, path, set(held))
     with core.database.write() as session:
+        _refuse_backup(session)
         erasures.record(session, repo, held.values(), author, reason)
         derived = _derived(session, ref.repo, holders)
         # Rows that broke a rule are kept as examples, whatever file they came from.
@@ -107,6 +118,17 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
         derived,
         removed_from,
     )
+
+
+def _refuse_backup(session: Session) -> None:
+    """A backup that knows nothing of an erasure would be damaged by it. One that begins after it
+    was recorded repeats it when it is restored.
+    """
+    if leases.backing_up(session):
+        raise InUse(
+            "A backup is being taken, and would hold half of what is erased.",
+            hint="Erase it when the backup is done.",
+        )
 
 
 def finish_erasures(core: Core) -> None:

@@ -41,6 +41,8 @@ class On(StrEnum):
     """Every repo that a parameter of the query names."""
     BODY = "body"
     """What the body names: the route itself asks `Call.require`."""
+    SOMEWHERE = "something"
+    """Any repo at all, before more is read; the route itself asks for those that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class Needs:
             call.require_project(self.permission, values["project"])
         elif self.on is On.REPO:
             call.require(self.permission, RepoName(values["project"], values["repo"]))
+        elif self.on is On.SOMEWHERE:
+            call.require_somewhere(self.permission)
         elif self.on is On.REFS:
             for name in self.parameters:
                 for text in request.query_params.getlist(name):
@@ -85,6 +89,7 @@ WRITE_REPO = Needs(On.REPO, Permission.WRITE)
 MAINTAIN_REPO = Needs(On.REPO, Permission.MAINTAIN)
 MAINTAIN_PROJECT = Needs(On.PROJECT, Permission.MAINTAIN)
 ADMIN_LAKE = Needs(On.LAKE, Permission.ADMIN)
+WRITE_SOMETHING = Needs(On.SOMEWHERE, Permission.WRITE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,13 @@ class Call:
             f"{self.who.name} may not {_verb(permission)} {repo}.",
             hint="Ask an admin for the role.",
         )
+
+    def require_somewhere(self, permission: Permission) -> None:
+        if not any(self.who.may(permission, one.scope) for one in self.who.grants):
+            raise NotAllowed(
+                f"{self.who.name} may not {_verb(permission)} anything here.",
+                hint="Ask an admin for a role.",
+            )
 
     def require_project(self, permission: Permission, project: str) -> None:
         if self.who.may(permission, project):

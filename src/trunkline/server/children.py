@@ -2,6 +2,10 @@
 
 Each has a pipe from the server for its stdin. It ends when that closes, so none outlives the
 server, however that ends.
+
+They are started by `subprocess`, in a thread. The event loop would fork, and run Python in the
+copy before it becomes a worker: that closes the catalog's connections of threads that are not
+there, and waits forever for a lock that one of them held. The server waited with it.
 """
 
 from __future__ import annotations
@@ -12,10 +16,12 @@ import logging
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +47,7 @@ class Child:
 
     name: str
     socket: Path
-    process: asyncio.subprocess.Process | None = None
+    process: subprocess.Popen[bytes] | None = None
     began: float = field(default_factory=time.monotonic)
 
 
@@ -64,6 +70,7 @@ class Children:
         self._sockets = Path()
         self._children: list[Child] = []
         self._keepers: list[asyncio.Task[None]] = []
+        self._threads = ThreadPoolExecutor(max(count, 1), "worker-process")
         self._stopping = asyncio.Event()
 
     def start(self, greeting: Greeting, environ: Mapping[str, str]) -> None:
@@ -86,6 +93,7 @@ class Children:
         except TimeoutError:
             self._signal(signal.SIGKILL)
             await asyncio.gather(*self._keepers, return_exceptions=True)
+        self._threads.shutdown(wait=False)
         if self._count:
             shutil.rmtree(self._sockets, ignore_errors=True)
 
@@ -128,23 +136,25 @@ class Children:
 
     async def _lived(self, child: Child, greeting: Greeting, environ: Mapping[str, str]) -> int:
         """Start it, and wait for its end; how it ended."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "trunkline", "worker", "--lake", str(self._folder.parent)),
-            *("--name", child.name, "--socket", str(child.socket), *self._options),
-            stdin=asyncio.subprocess.PIPE,
-            env=dict(environ),
-            # Ctrl-C on the terminal is for the server: it tells its workers itself.
-            start_new_session=True,
-        )
+        loop = asyncio.get_running_loop()
+        process = await loop.run_in_executor(self._threads, self._begin, child, environ)
         child.process, child.began = process, time.monotonic()
         if self._stopping.is_set():
             process.kill()
         self._changed(self._children)
-        assert process.stdin is not None
-        with suppress(ConnectionError):
-            process.stdin.write(json.dumps(greeting.to_dict()).encode() + b"\n")
-            await process.stdin.drain()
-        return await process.wait()
+        return await loop.run_in_executor(self._threads, _attend, process, greeting)
+
+    def _begin(self, child: Child, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            (
+                *(sys.executable, "-m", "trunkline", "worker", "--lake", str(self._folder.parent)),
+                *("--name", child.name, "--socket", str(child.socket), *self._options),
+            ),
+            stdin=subprocess.PIPE,
+            env=dict(environ),
+            # Ctrl-C on the terminal is for the server: it tells its workers itself.
+            start_new_session=True,
+        )
 
     async def _bury(self, child: Child, code: int) -> None:
         """What a dead worker had in hand is free at once, without waiting for its leases."""
@@ -161,3 +171,13 @@ class Children:
         else:
             if handed:
                 log.warning("jobs of worker %s that are tried again: %d", child.name, handed)
+
+
+def _attend(process: subprocess.Popen[bytes], greeting: Greeting) -> int:
+    """Greet it, and wait for its end; how it ended."""
+    assert process.stdin is not None
+    with suppress(ConnectionError), process.stdin as stdin:
+        stdin.write(json.dumps(greeting.to_dict()).encode() + b"\n")
+        stdin.flush()
+        return process.wait()
+    return process.wait()

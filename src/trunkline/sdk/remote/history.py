@@ -21,6 +21,7 @@ from trunkline.sdk.wire.history import (
     PruneRequest,
     RevertRequest,
 )
+from trunkline.sdk.wire.values import Page
 
 if TYPE_CHECKING:
     from trunkline.lake.merge import MergeReport
@@ -123,8 +124,8 @@ class RemoteHistory(RemoteBase, History):
 
     def drop(self, ref: str, recursive: bool = False) -> list[Branch]:
         body = PruneRequest(self._whole(ref, path=Need.FORBIDDEN), recursive)
-        left: list[Branch] = self._client.send("POST", "/drop", body, kind=list[Branch])
-        return left
+        left: Page[Branch] = self._client.send("POST", "/drop", body, kind=Page[Branch])
+        return left.items
 
     def _target(self, ref: str) -> str:
         """A branch to write to, with its project."""

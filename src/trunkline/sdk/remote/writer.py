@@ -34,6 +34,7 @@ from trunkline.sdk.wire.files import (
     OpenTransaction,
     Put,
 )
+from trunkline.sdk.wire.values import Page
 from trunkline.sdk.writer import CommitWriter, Data, LakeTransaction, Progress, file_path
 from trunkline.storage.catalog.leases import RENEW_SECONDS
 from trunkline.storage.objects.intake import Files
@@ -104,8 +105,8 @@ class RemoteTransaction:
         place = f"/transactions/{self.id}/commit"
 
         def ask() -> list[Commit]:
-            made: list[Commit] = self.client.send("POST", place, body, kind=list[Commit])
-            return made
+            made: Page[Commit] = self.client.send("POST", place, body, kind=Page[Commit])
+            return made.items
 
         try:
             done = ask()

@@ -164,10 +164,10 @@ def squash(call: Caller, body: PruneRequest) -> None:
 
 
 @routes.POST("/drop", BODY_MAINTAIN)
-def drop(call: Caller, body: PruneRequest) -> list[Branch]:
+def drop(call: Caller, body: PruneRequest) -> Page[Branch]:
     """Remove a head with its data; the answer is its branches, fallen back to the parent."""
     _require_prune(call, body)
-    return call.lake.drop(body.ref, body.recursive)
+    return Page(call.lake.drop(body.ref, body.recursive))
 
 
 def _require_prune(call: Call, body: PruneRequest) -> None:

@@ -170,7 +170,7 @@ async def wait_for_set(
     )
 
 
-@routes.POST("/sets/{set_id}/rerun", Needs(On.BODY, Permission.WRITE))
+@routes.POST("/sets/{set_id}/rerun", Needs(On.BODY, Permission.WRITE), status_code=202)
 def rerun_set(call: Caller, set_id: str) -> Started:
     """Try again what failed in a set, as a new set."""
     seen = _of_set(call, set_id)

@@ -57,7 +57,7 @@ def apply(call: Caller, body: Declaration) -> ApplyReport:
     return call.lake._apply(declared, body.ignored, mode)
 
 
-@routes.POST("/pipelines/plan", READ_BODY, largest=LARGEST_MANY)
+@routes.POST("/pipelines/plan", READ_BODY)
 def plan(call: Caller, body: Declaration) -> PlanReport:
     """What applying would do, and why. Nothing happens."""
     mode = mode_of(body.reprocess, body.no_reprocess)
@@ -66,7 +66,7 @@ def plan(call: Caller, body: Declaration) -> PlanReport:
     return shown_plan(call, call.lake._planned(declared, body.ignored, mode))
 
 
-@routes.POST("/pipelines/datums", READ_BODY, largest=LARGEST_MANY, response_class=Lines)
+@routes.POST("/pipelines/datums", READ_BODY, response_class=Lines)
 def datums_of(call: Caller, body: Declaration) -> Lines:
     """The datums that pipelines would have, a line each."""
     declared = all_declared(body.pipelines)
@@ -135,12 +135,12 @@ def pause_pipeline(call: Caller, project: str, repo: str) -> None:
     call.lake.pause_pipeline(f"{project}/{repo}")
 
 
-@routes.POST(f"{ONE}/resume", MAINTAIN_REPO)
+@routes.POST(f"{ONE}/resume", MAINTAIN_REPO, status_code=202)
 def resume_pipeline(call: Caller, project: str, repo: str) -> Started:
     return Started(call.lake.resume_pipeline(f"{project}/{repo}"))
 
 
-@routes.POST(f"{ONE}/run", WRITE_REPO)
+@routes.POST(f"{ONE}/run", WRITE_REPO, status_code=202)
 def run_pipeline(call: Caller, project: str, repo: str) -> Started:
     """Start a job at the present heads."""
     return Started(call.lake.run_pipeline(f"{project}/{repo}"))

@@ -20,8 +20,9 @@ from trunkline.sdk.wire.files import (
     Receipts,
     Upload,
 )
+from trunkline.sdk.wire.values import Page
 from trunkline.sdk.writer import file_path
-from trunkline.server.calls import ANYBODY, Call, Caller, Routes
+from trunkline.server.calls import WRITE_SOMETHING, Call, Caller, Routes
 from trunkline.server.failures import answer
 from trunkline.server.limits import LARGEST_MANY
 from trunkline.server.uploads import leasing, receipts
@@ -41,7 +42,7 @@ _BYTES = {
 }
 
 
-@routes.POST("/transactions", ANYBODY, status_code=201)
+@routes.POST("/transactions", WRITE_SOMETHING, status_code=201)
 def begin_transaction(call: Caller, body: NewTransaction) -> OpenTransaction:
     """Open a transaction, or say that an open one is still wanted."""
     call.require_writer()
@@ -49,22 +50,22 @@ def begin_transaction(call: Caller, body: NewTransaction) -> OpenTransaction:
     return leasing.begin(call.lake._core, body.id, call.who.name)
 
 
-@routes.DELETE("/transactions/{txn}", ANYBODY, status_code=204)
+@routes.DELETE("/transactions/{txn}", WRITE_SOMETHING, status_code=204)
 def drop_transaction(call: Caller, txn: str) -> None:
     """Throw away what was uploaded."""
     leasing.drop(call.lake._core, txn, call.who.name)
     Parts(call.lake._folder, txn).remove()
 
 
-@routes.POST("/transactions/{txn}/commit", ANYBODY, largest=LARGEST_MANY)
-def commit_transaction(call: Caller, txn: str, body: Ending) -> list[Commit]:
+@routes.POST("/transactions/{txn}/commit", WRITE_SOMETHING, largest=LARGEST_MANY)
+def commit_transaction(call: Caller, txn: str, body: Ending) -> Page[Commit]:
     """Do everything, or nothing. Asked again, the answer is the same."""
     done = end(call, txn, body)
     Parts(call.lake._folder, txn).remove()
-    return done
+    return Page(done)
 
 
-@routes.PUT("/transactions/{txn}/objects", ANYBODY, openapi_extra=_BYTES)
+@routes.PUT("/transactions/{txn}/objects", WRITE_SOMETHING, openapi_extra=_BYTES)
 async def put_object(call: Caller, request: Request, txn: str, path: str) -> Receipt:
     """Upload one file; the body is its bytes."""
     name = file_path(path)
@@ -81,7 +82,7 @@ async def put_object(call: Caller, request: Request, txn: str, path: str) -> Rec
     return held.receipt(line)
 
 
-@routes.POST("/transactions/{txn}/bundle", ANYBODY, openapi_extra=_BYTES)
+@routes.POST("/transactions/{txn}/bundle", WRITE_SOMETHING, openapi_extra=_BYTES)
 async def put_bundle(call: Caller, request: Request, txn: str) -> Receipts:
     """Upload many files at once; their receipts, in order."""
     held = await run_in_threadpool(_Held, call, txn)
@@ -89,7 +90,7 @@ async def put_bundle(call: Caller, request: Request, txn: str) -> Receipts:
         return await run_in_threadpool(held.store_bundle, stream)
 
 
-@routes.POST("/transactions/{txn}/uploads", ANYBODY, status_code=201)
+@routes.POST("/transactions/{txn}/uploads", WRITE_SOMETHING, status_code=201)
 def begin_upload(
     call: Caller, txn: str, path: str, size: Annotated[int, Query(ge=0, le=1 << 42)]
 ) -> Upload:
@@ -98,14 +99,14 @@ def begin_upload(
     return Parts(call.lake._folder, txn).begin(file_path(path), size)
 
 
-@routes.GET("/transactions/{txn}/uploads/{upload}", ANYBODY)
+@routes.GET("/transactions/{txn}/uploads/{upload}", WRITE_SOMETHING)
 def get_upload(call: Caller, txn: str, upload: str) -> Upload:
     """How much of a large file is here."""
     _Held(call, txn)
     return Parts(call.lake._folder, txn).find(upload)
 
 
-@routes.HEAD("/transactions/{txn}/uploads/{upload}", ANYBODY)
+@routes.HEAD("/transactions/{txn}/uploads/{upload}", WRITE_SOMETHING)
 def head_upload(call: Caller, txn: str, upload: str) -> Response:
     """As GET, in headers."""
     found = get_upload(call, txn, upload)
@@ -113,7 +114,7 @@ def head_upload(call: Caller, txn: str, upload: str) -> Response:
 
 
 @routes.PATCH(
-    "/transactions/{txn}/uploads/{upload}", ANYBODY, status_code=204, openapi_extra=_BYTES
+    "/transactions/{txn}/uploads/{upload}", WRITE_SOMETHING, status_code=204, openapi_extra=_BYTES
 )
 async def put_part(
     call: Caller,
@@ -138,7 +139,7 @@ async def put_part(
     return Response(None, 204, {OFFSET: str(part.offset)})
 
 
-@routes.POST("/transactions/{txn}/uploads/{upload}/finish", ANYBODY)
+@routes.POST("/transactions/{txn}/uploads/{upload}/finish", WRITE_SOMETHING)
 def finish_upload(call: Caller, txn: str, upload: str) -> Receipt:
     """All parts are here: the receipt of the file."""
     held = _Held(call, txn)
