@@ -635,3 +635,13 @@ def test_pipelines_are_made_in_the_same_transaction(lake: Lake, remote: RemoteLa
     assert idle.sets("b") == [whole.id]
     names = {str(commit.repo) for commit in lake.show(whole.id).commits}
     assert names == {"prices", "b", "b.code"}
+
+
+def test_the_same_key_is_the_same_commit(lake: Lake, ask: Ask):
+    place = "repos/default/orders/content?branch=main&path=/keyed"
+    sent = [
+        ask("PUT", place, content=body, headers={"Idempotency-Key": "k1"}) for body in (b"1", b"2")
+    ]
+    first, second = (one.raise_for_status().json()["id"] for one in sent)
+    assert first == second
+    assert lake.read("orders@main:/keyed") == b"1"

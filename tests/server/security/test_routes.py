@@ -34,7 +34,6 @@ OWN = {
     "GET /whoami",
     "GET /sql",
     "GET /run",
-    "DELETE /transactions/{txn}",
     "POST /sql",
     "GET /events",
 }

@@ -25,7 +25,7 @@ from trunkline.model.refs import Ref, parse_branch, parse_ref
 from trunkline.pipelines.globs import Glob
 from trunkline.sdk.getting import select
 from trunkline.sdk.wire.files import ARCHIVE
-from trunkline.sdk.wire.values import BUNDLE
+from trunkline.sdk.wire.values import BUNDLE, IDEMPOTENCY
 from trunkline.sdk.writer import CommitWriter, file_path
 from trunkline.server.calls import READ_REPO, WRITE_REPO, Call, Caller, Routes
 from trunkline.server.downloads import archives
@@ -160,7 +160,7 @@ async def put_content(
     name = file_path(path)
     check_length(request, call.lake._folder)
     target = parse_branch(f"{project}/{repo}@{branch}")
-    writer = await run_in_threadpool(_writer, call, target, message, if_head, key)
+    writer = await run_in_threadpool(_writer, call, target, message, if_head, _key(request, key))
     transaction = writer._transaction
     await run_in_threadpool(transaction.__enter__)
     sink = ObjectSink(call.lake._core, transaction.keys.branch(), name)
@@ -202,10 +202,10 @@ async def make_commit(
 ) -> Commit:
     """Commit all that a bundle or a tar archive holds."""
     target = parse_branch(f"{project}/{repo}@{branch}")
-    kind = request.headers.get("content-type", "")
+    kind, known = request.headers.get("content-type", ""), _key(request, key)
     async with spooled(request, call.lake._folder / FOLDER) as stream:
         return await run_in_threadpool(
-            _commit, call, target, message, if_head, key, kind, stream, path
+            _commit, call, target, message, if_head, known, kind, stream, path
         )
 
 
@@ -225,6 +225,11 @@ def _commit(
     with _writer(call, target, message, if_head, key) as writer:
         write_body(writer, kind, stream, path, may_read)
     return writer.result
+
+
+def _key(request: Request, key: str | None) -> str | None:
+    """The key of a commit; bytes are not kept to be compared, so the header means the same."""
+    return key or request.headers.get(IDEMPOTENCY)
 
 
 def _writer(
