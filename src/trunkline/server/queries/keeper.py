@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from threading import Condition, Lock, Thread
-from time import monotonic
+from time import monotonic, time
 from uuid import uuid4
 from weakref import WeakKeyDictionary, finalize, ref
 
@@ -38,6 +38,22 @@ AGAIN_SECONDS = 0.1
 """An engine that was told to stop between two of its steps did not hear it: it is told again."""
 
 
+FOLDER = "answers"
+LEFT_SECONDS = 86_400.0
+
+
+def _own_folder(place: Path) -> Path:
+    """A folder on the lake's own disk, which has room; temporary ones are often in memory.
+
+    What a server that was killed has left behind goes after a day.
+    """
+    place.mkdir(mode=0o700, exist_ok=True)
+    for left in place.iterdir():
+        if time() - left.stat().st_mtime > LEFT_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(dir=place))
+
+
 class Keeper:
     """The queries of one service."""
 
@@ -47,7 +63,7 @@ class Keeper:
         memory = service.settings.number("sql.memory") or machine_memory() // 2
         share = f"{max(64, (memory // AT_ONCE) >> 20)}MiB"
         self._kept = Kept(service.lake._core, memory=share, apart=True)
-        self._folder = Path(tempfile.mkdtemp(prefix="trunkline-answers-"))
+        self._folder = _own_folder(service.lake._folder / FOLDER)
         self._queries: dict[str, Query] = {}
         self._queue: list[Query] = []
         self._running: set[Query] = set()
