@@ -73,4 +73,5 @@ def restore(
     run = session.of(ctx)
     where, chosen = backups.restore(place, path, at=at, catalog=catalog, store=store)
     said = f"Restored backup {chosen.id[:12]} of {to_rfc3339(chosen.at)[:19]}Z into {where}."
+    said += "\nSecrets and settings (config.toml) are not in a backup: set them anew."
     run.output.done({"lake": where, "backup": chosen.to_dict()}, said)

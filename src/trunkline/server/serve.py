@@ -184,6 +184,7 @@ class _Serving:
     def _signalled(self) -> None:
         """The first asks politely; whoever sends a second does not want to wait."""
         if not self._told_to_stop.is_set():
+            log.info("stopping; jobs that run may end first, a second signal does not wait")
             self._told_to_stop.set()
             return
         for server, _ in self._doors:
