@@ -181,3 +181,22 @@ def test_the_connection_of_a_thread_goes_with_it(new_file: Path, tmp_path: Path)
         thread.join()
     assert len(os.listdir("/proc/self/fd")) <= before + 1
     database.close()
+
+
+def test_closing_leaves_who_reads_alone(database):
+    """A server that stops closes the lake while a thread may still give something back."""
+    reading, closed, found = threading.Event(), threading.Event(), []
+
+    def read() -> None:
+        with database.read() as session:
+            reading.set()
+            closed.wait(60)
+            found.append(session.one("SELECT count(*) AS n FROM repos")["n"])
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    assert reading.wait(60)
+    database.close()
+    closed.set()
+    reader.join()
+    assert found == [0]

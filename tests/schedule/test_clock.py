@@ -109,7 +109,7 @@ def test_it_survives_and_tells_what_goes_wrong(lake, monkeypatch, caplog, error,
     assert len(looks) >= 4
     for pause, longest in zip(paused, (0.05, 0.1, 0.2), strict=True):
         assert longest / 2 <= pause <= longest
-    told = [record for record in caplog.records if "The schedule waits" in record.message]
+    told = [record for record in caplog.records if "The schedule waits" in record.getMessage()]
     assert [record.levelname for record in told] == [level] * 3
     assert [record.args[0] for record in told] == paused
     assert "The schedule goes on." in caplog.text

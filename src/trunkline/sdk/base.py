@@ -23,9 +23,6 @@ Location = str | os.PathLike[str]
 class LakeBase:
     """An open lake with its settings."""
 
-    is_served = False
-    """Whether it is used through a server."""
-
     server: str
     """The address of the server that it is reached through; "" if it is not."""
     _engine: SparkEngine | None = None
@@ -50,6 +47,11 @@ class LakeBase:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @property
+    def is_served(self) -> bool:
+        """Whether it is used through a server."""
+        return False
 
     def close(self) -> None:
         self._core.close()

@@ -16,8 +16,6 @@ from trunkline.settings import Settings
 class RemoteBase(LakeBase):
     """A lake behind a server. There is no core: what is here goes over HTTP."""
 
-    is_served = True
-
     def __init__(self, client: Client, found: Settings) -> None:
         self._client = client
         self._settings = found
@@ -25,6 +23,10 @@ class RemoteBase(LakeBase):
         self.location = self.server = client.url
         self.project = found.text("project")
         self.author = found.text("author")
+
+    @property
+    def is_served(self) -> bool:
+        return True
 
     def close(self) -> None:
         self._client.close()

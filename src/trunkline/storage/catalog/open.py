@@ -83,7 +83,7 @@ def upgrade_to(url: str, base: Path, revision: str, number: int) -> None:
     _upgrade(url, base, revision, number)
 
 
-def _upgrade(url: str, base: Path, revision: str = "head", number: int = FORMAT) -> None:
+def _upgrade(url: str, base: Path, revision: str = "head", number: int | None = None) -> None:
     from trunkline.storage.catalog.server import driver_errors, server_errors
 
     if is_file_url(url):
@@ -94,7 +94,7 @@ def _upgrade(url: str, base: Path, revision: str = "head", number: int = FORMAT)
             _run_migrations(url, base, revision, number)
 
 
-def _run_migrations(url: str, base: Path, revision: str, number: int) -> None:
+def _run_migrations(url: str, base: Path, revision: str, number: int | None) -> None:
     from alembic import command
     from alembic.config import Config
     from sqlalchemy import create_engine, event, text
@@ -116,7 +116,7 @@ def _run_migrations(url: str, base: Path, revision: str, number: int) -> None:
             command.upgrade(config, revision)
             connection.execute(
                 text("UPDATE meta SET value = :format WHERE name = 'format'"),
-                {"format": str(number)},
+                {"format": str(FORMAT if number is None else number)},
             )
     finally:
         engine.dispose()

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from weakref import WeakSet
 
 from trunkline.errors import (
     CorruptObject,
@@ -42,7 +41,9 @@ class SqliteSession:
 
 
 class _Held:
-    """A thread's connection. It is closed when its thread is no more, and with the database."""
+    """A thread's connection. It is closed when its thread is no more, and with the database; but
+    never under the hands of who uses it, which SQLite does not survive.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -58,8 +59,6 @@ class SqliteDatabase:
         self.path = path
         self.url = f"sqlite:///{path}"
         self._local = threading.local()
-        self._open: WeakSet[_Held] = WeakSet()
-        self._lock = threading.Lock()
         # The same thread may come twice: then its second transaction says what is wrong.
         self._turn = threading.RLock()
 
@@ -95,10 +94,7 @@ class SqliteDatabase:
         return [text for text in found if text != "ok"]
 
     def close(self) -> None:
-        with self._lock:
-            for held in self._open:
-                held.connection.close()
-            self._open.clear()
+        # What nobody uses any more is closed by this, and the rest when its user is done.
         self._local = threading.local()
 
     @contextmanager
@@ -113,8 +109,6 @@ class SqliteDatabase:
                     yield connection
                 return
             self._local.held = held
-            with self._lock:
-                self._open.add(held)
         yield held.connection
 
     def _connect(self, mode: str, locking: str = "NORMAL") -> sqlite3.Connection:
