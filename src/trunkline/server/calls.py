@@ -225,10 +225,16 @@ def _operation(route: APIRoute) -> str:
     return f"{route.tags[0]}_{route.name}"
 
 
-def _at_once(endpoint: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+QUICK_ITEMS = 100
+
+
+def _at_once(endpoint: Callable[..., Any], needs_store: bool) -> Callable[..., Awaitable[Any]]:
     @wraps(endpoint)
     async def answer(call: Call, **values: Any) -> Any:
-        if call.service.is_quick:
+        service = call.service
+        # What changed at a path is looked for in many trees.
+        is_quick = service.is_quick_with_files if needs_store else not values.get("path")
+        if service.is_quick and is_quick and values.get("limit", 0) <= QUICK_ITEMS:
             return endpoint(call, **values)
         return await run_in_threadpool(endpoint, call, **values)
 
@@ -276,8 +282,8 @@ def _errors(options: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
 class Routes(APIRouter):
     """Routes of one noun. Each names what it needs before anything else about it.
 
-    One that is `quick` is answered without a thread where the catalog is a file. `largest` is
-    how many bytes a JSON body may have.
+    One that is `quick` is answered without a thread where the catalog is a file, and unless it
+    is `"files"` needs nothing else. `largest` is how many bytes a JSON body may have.
     """
 
     def __init__(self, tags: list[str | Enum], prefix: str = API) -> None:
@@ -300,7 +306,7 @@ class Routes(APIRouter):
         options["responses"] = {**_errors(options), **options.get("responses", {})}
 
         def add(endpoint: Endpoint) -> Endpoint:
-            asked = _at_once(endpoint) if quick else endpoint
+            asked = _at_once(endpoint, quick == "files") if quick else endpoint
             self.add_api_route(path, asked, methods=[method], **options)
             added = self.routes[-1]
             assert isinstance(added, Route)

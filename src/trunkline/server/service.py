@@ -57,6 +57,11 @@ class Service:
         return is_file_url(self.lake._core.database.url)
 
     @cached_property
+    def is_quick_with_files(self) -> bool:
+        """Whether lists of files are on this computer, too."""
+        return self.lake._core.objects.uri("").startswith("file:")
+
+    @cached_property
     def key(self) -> bytes:
         """What the server signs with."""
         return server_key(self.lake._folder)

@@ -34,7 +34,7 @@ _NONE = "-"
 _DIFF = Needs(On.REFS, Permission.READ, ("old", "new"))
 
 
-@routes.GET("/repos/{project}/{repo}/files", READ_REPO)
+@routes.GET("/repos/{project}/{repo}/files", READ_REPO, quick="files")
 def list_files(
     call: Caller,
     project: str,

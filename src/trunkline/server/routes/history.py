@@ -34,7 +34,7 @@ BODY_WRITE = Needs(On.BODY, Permission.WRITE)
 BODY_MAINTAIN = Needs(On.BODY, Permission.MAINTAIN)
 
 
-@routes.GET("/repos/{project}/{repo}/log", READ_REPO)
+@routes.GET("/repos/{project}/{repo}/log", READ_REPO, quick=True)
 def log(
     call: Caller,
     project: str,
@@ -52,7 +52,7 @@ def log(
     return _page(call, historypages.log_page(call.lake, ref, limit, decoded(cursor)))
 
 
-@routes.GET("/repos/{project}/{repo}/commits", READ_REPO)
+@routes.GET("/repos/{project}/{repo}/commits", READ_REPO, quick=True)
 def list_commits(
     call: Caller,
     project: str,

@@ -76,7 +76,7 @@ def delete_repo(call: Caller, project: str, repo: str, force: bool = False) -> N
     call.lake.delete_repo(f"{project}/{repo}", force)
 
 
-@routes.GET("/repos/{project}/{repo}/branches", READ_REPO)
+@routes.GET("/repos/{project}/{repo}/branches", READ_REPO, quick=True)
 def list_branches(
     call: Caller, project: str, repo: str, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[Branch]:
@@ -110,7 +110,7 @@ def list_triggers(call: Caller, project: str, repo: str) -> Page[dict[str, objec
     return Page(call.lake.triggers(f"{project}/{repo}"))
 
 
-@routes.GET("/repos/{project}/{repo}/tags", READ_REPO)
+@routes.GET("/repos/{project}/{repo}/tags", READ_REPO, quick=True)
 def list_tags(
     call: Caller, project: str, repo: str, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[Tag]:
