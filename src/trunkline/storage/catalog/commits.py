@@ -205,8 +205,9 @@ class Walk:
         self._queue: list[tuple[int, int, str]] = []
         self._seen: set[str] = set()
         self._waiting: tuple[str, ...] = ()
+        self._page = _FIRST_PAGE
         for head in heads:
-            self._push(head, _FIRST_PAGE)
+            self._push(head, is_head=True)
 
     def __iter__(self) -> Iterator[Commit]:
         return self
@@ -227,14 +228,17 @@ class Walk:
     def _go_on(self) -> None:
         waiting, self._waiting = self._waiting, ()
         for parent in waiting:
-            self._push(parent, _PAGE)
+            self._push(parent)
 
-    def _push(self, commit_id: str, page: int) -> None:
+    def _push(self, commit_id: str, is_head: bool = False) -> None:
         if commit_id in self._seen:
             return
         self._seen.add(commit_id)
         if commit_id not in self._fetched:
-            self._fetched.update((one.id, one) for one in self._fetch(commit_id, page))
+            self._fetched.update((one.id, one) for one in self._fetch(commit_id, self._page))
+            if not is_head:
+                # Who has looked at many will look at more.
+                self._page = min(self._page * 2, _PAGE)
         if found := self._fetched.get(commit_id):
             heapq.heappush(self._queue, walk_order(found))
 
