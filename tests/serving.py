@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -75,11 +75,12 @@ def serving(
 
 
 def children_of(pid: int) -> list[int]:
-    found = Path(f"/proc/{pid}/task/{pid}/children")
-    try:
-        return [int(word) for word in found.read_text().split()]
-    except FileNotFoundError:
-        return []
+    """Those that any of its threads started."""
+    found: list[int] = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found += [int(word) for word in thread.read_text().split()]
+    return found
 
 
 def is_alive(pid: int) -> bool:
