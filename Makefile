@@ -5,41 +5,68 @@ PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
+CONSOLE := src/trunkline/console/index.html
+MODULES := console/node_modules/.package-lock.json
+SOURCES := $(shell find console -name node_modules -prune -o -type f ! -name '*.test.*' \
+             ! -name openapi.json ! -name 'package*.json' -print 2>/dev/null)
+NPM      = node=$$(scripts/node.sh) && cd console && PATH="$$node:$$PATH" npm
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench docs clean java
+.PHONY: help install console demo test check format bench docs clean java browser
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(STAMP) java ## make .venv with the command at .venv/bin/trunkline (and tl)
 
-demo: $(STAMP) java ## show the lake at work, in a temporary folder
-	@$(BIN)/trunkline demo
+console: $(CONSOLE) ## build the console, with a Node.js from PyPI if there is none
 
-test: $(STAMP) java ## run the tests, the quick ones first
+demo: $(STAMP) java ## show the lake at work, in a temporary folder, and the console on it
+	@if scripts/node.sh --found >/dev/null; then $(MAKE) -s -o $(STAMP) console; \
+	 else echo "There is no Node.js 20.19 or newer here, so there is no console: make console"; fi
+	@$(BIN)/trunkline demo $(ARGS)
+
+test: $(STAMP) java $(CONSOLE) browser ## run the tests, the quick ones first
+	@$(NPM) test --silent
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
-check: $(STAMP) ## ruff, mypy --strict, import-linter
+check: $(STAMP) $(MODULES) ## ruff, mypy --strict, import-linter; tsc and biome for the console
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(NPM) run check --silent
 
-format: $(STAMP) ## let ruff arrange the code
+format: $(STAMP) $(MODULES) ## let ruff and biome arrange the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+	@$(NPM) run format --silent
 
 bench: $(STAMP) java ## measure what we answer for, as ratios
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(STAMP) ## write docs/cli.md from --help, and the routes of docs/api.md
+docs: $(STAMP) $(MODULES) ## write docs/cli.md from --help, the routes of docs/api.md, the console's types
 	@$(BIN)/python -m tests.docs.generate_cli
 	@$(BIN)/python -m tests.docs.generate_api
+	@$(BIN)/python -m tests.docs.generate_openapi
+	@$(NPM) run types --silent
 
-clean: ## remove .venv and every cache
+clean: ## remove .venv, the built console and every cache
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf console/node_modules $(dir $(CONSOLE))
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+browser: # the console's tests look at it
+	@scripts/browser.sh >/dev/null
+
+$(CONSOLE): $(SOURCES) $(MODULES)
+	@echo "Building the console."
+	@said=$$($(NPM) run build 2>&1) || { echo "$$said"; exit 1; }
+	@touch $@
+
+$(MODULES): console/package-lock.json | $(STAMP)
+	@$(NPM) ci --silent
+	@touch $@
 
 java: $(STAMP) # Spark runs on it; an old one, or one without Spark's modules, does not count
 	@$(BIN)/python -c 'from trunkline.engine.java import find_java; find_java()' 2>/dev/null || scripts/java.sh

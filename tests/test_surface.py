@@ -30,13 +30,13 @@ checks list|replay
 backfill cancel|inspect|list|pause|resume
 backup create|list|restore
 datum inspect|list
-job cancel|inspect|list|logs|rerun|wait
-pipeline apply|backfill|delete|inspect|list|pause|restore|resume|run|schema|versions
+job cancel|inspect|list|logs|rerun|wait|why
+pipeline apply|backfill|delete|inspect|list|pause|restore|resume|run|schema|versions|why
 ingest list|pause|start|status
 pool delete|list|set
 secret delete|list|set
 stream batches|list|restart|rewind|savepoint|savepoints|status
-table changes|compact|delete|diff|head|list|merge|profile|schema|set|update|write
+table changes|compact|delete|diff|head|history|list|merge|profile|schema|set|update|write
 """
 
 

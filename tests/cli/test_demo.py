@@ -2,16 +2,22 @@
 
 import contextlib
 import os
+import pty
+import re
 import signal
+import socket
 import subprocess
 import sys
 from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import httpx2
 import pytest
 
+import trunkline as tl
 from tests.docs.console import ROOT
+from tests.spark import free_port
 from trunkline.cli import demo, demostream, sample
 
 
@@ -44,6 +50,9 @@ def test_the_demo(cli, spark, tmp_path, monkeypatch):
         "live_revenue goes on after batch ",
         "all is well",
         f"The lake is in {place}",
+        "$ trunkline serve",
+        "is at http://127.0.0.1:",
+        "Nobody is at a terminal to look, so it was stopped.",
     ):
         assert shown in text
     # What is asked before and after the bad day has the same answer.
@@ -175,6 +184,102 @@ def test_who_interrupts_it_leaves_no_worker_behind(tmp_path, number, code):
         rest = tour.stdout.read()
     assert tour.returncode == code, rest
     assert not processes_in(place)
+
+
+CONSOLE = """
+import os, sys
+from pathlib import Path
+from trunkline.cli import demo, demoserve
+from trunkline.cli.output import Style
+
+place = Path(sys.argv[1])
+os.chdir(place)
+demoserve.show_console(demo.Tour(place, Style(False), None), None, int(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    with tl.init(tmp_path / "demo"):
+        pass
+    return tmp_path / "demo"
+
+
+@pytest.fixture
+def taken():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        yield other.getsockname()[1]
+
+
+@pytest.fixture
+def free():
+    return free_port()
+
+
+def test_where_nobody_looks_the_console_is_stopped_again(place, free):
+    command = [sys.executable, "-c", CONSOLE, str(place), str(free)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    _, prompt, where, why, again = done.stdout.strip().splitlines()
+    assert prompt == "$ trunkline serve"
+    assert f"is at http://127.0.0.1:{free}" in where
+    assert "Nobody is at a terminal to look, so it was stopped." in why
+    assert again == f"  cd {place} && trunkline serve"
+    assert not processes_in(place)
+
+
+def test_where_the_port_is_taken_the_console_has_another(place, taken):
+    command = [sys.executable, "-c", CONSOLE, str(place), str(taken)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"# Port {taken} is taken, so it is another one." in done.stdout
+    assert "$ trunkline serve --port 0\n" in done.stdout
+    found = re.search(r"is at http://127.0.0.1:(\d+)", done.stdout)
+    assert found and int(found[1]) != taken
+
+
+@pytest.mark.parametrize("ending", ["key", "signal"])
+def test_on_a_terminal_the_console_is_there_until_ctrl_c(place, free, ending):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-c", CONSOLE, str(place), str(free)])
+    written = b""
+    while b"Ctrl-C stops it." not in written:
+        written += os.read(terminal, 65536)
+    assert httpx2.get(f"http://127.0.0.1:{free}", trust_env=False).status_code == 200
+    assert processes_in(place)
+    if ending == "key":
+        os.write(terminal, b"\x03")
+    else:
+        os.kill(pid, signal.SIGTERM)
+    with contextlib.suppress(OSError):  # how Linux says that the other end is gone
+        while piece := os.read(terminal, 65536):
+            written += piece
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert (b"Stopped." in written) is (ending == "key")
+    assert os.waitstatus_to_exitcode(status) == (0 if ending == "key" else 143)
+    assert not processes_in(place)
+
+
+@pytest.mark.parametrize(
+    "options, shown",
+    [
+        ([], [(None, 8470)]),
+        (["--port", "8499"], [(8499, 8470)]),
+        (["--no-serve"], []),
+        (["--json"], []),
+        (["--quiet"], []),
+    ],
+)
+def test_the_console_is_for_people_who_want_it(cli, tmp_path, monkeypatch, options, shown):
+    """The tour itself takes long, and is left out."""
+    asked = []
+    monkeypatch.setattr(demo, "_Warm", contextlib.nullcontext)
+    monkeypatch.setattr(demo.Tour, "give", lambda tour: None)
+    monkeypatch.setattr(demo, "show_console", lambda tour, *ports: asked.append(ports))
+    cli.ok("demo", tmp_path / "demo", *options)
+    assert asked == shown
 
 
 def test_without_java_it_says_so(cli, tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from trunkline.cli import jobviews, live
 from trunkline.cli.output import Style
+from trunkline.model import words
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import Counts, Job, JobState, RunEvent
 from trunkline.model.time import now_micros
@@ -146,7 +147,7 @@ def test_took(seconds, text):
     ],
 )
 def test_counts_in_words(counts, text):
-    assert jobviews.in_words(counts) == text
+    assert words.in_words(counts) == text
 
 
 def test_a_job_page_leaves_out_what_is_not_known():

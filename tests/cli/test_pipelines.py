@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from trunkline.cli import yamltext
+from trunkline.model import yamltext
 
 SPEC = """\
 pipeline: {name: sizes}
@@ -364,6 +364,7 @@ def test_a_mistake_in_sql_is_shown_in_its_line(cli, lake):
                 "<<",
             ]
         },
+        {"no end": "SELECT 1\nFROM a", "end": "a\nb\n", "ends": "a\nb\n\n", "gap": "a\n\nb"},
         {"long": ["x" * 60, "y" * 60], "map": {"k" * 40: "v" * 60}, "k: k": 1, "true": "x"},
     ],
     ids=lambda value: "-".join(value),
@@ -371,3 +372,14 @@ def test_a_mistake_in_sql_is_shown_in_its_line(cli, lake):
 def test_yaml_says_what_was_meant(value):
     text = "\n".join(yamltext.lines(value)) + "\n"
     assert yaml.safe_load(text) == value, text
+
+
+def test_why_it_does_not_run(cli, lake):
+    Path("p.yaml").write_text(SPEC.replace('glob: "/*"', "glob: /no-such-file"))
+    cli.ok("pipeline", "apply", "p.yaml")
+    (job,) = cli.json("job", "list")
+    assert cli.ok("pipeline", "why", "sizes").splitlines()[0] == f"Job {job['id'][:12]} waits."
+    assert cli.ok("job", "why", job["id"]).splitlines()[0].endswith(" applied version 1.")
+    cli.ok("pipeline", "pause", "sizes")
+    assert cli.json("pipeline", "why", "sizes")["lines"][0].startswith("It is paused.")
+    assert "It was stopped: its pipeline was paused." in cli.ok("job", "why", job["id"])

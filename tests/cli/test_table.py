@@ -72,3 +72,15 @@ def test_refused(shop: Cli, args: list[str], code: int, message: str) -> None:
     assert done.code == code
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+def test_history(shop: Cli, tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("id,name,amount,tip\n3,Cid,1.0,0.5\n")
+    shop.ok("put", "shop@main:/orders/day=2026-01-01/a.csv", "b.csv", "-m", "With tips")
+    shop.ok("put", "shop@main:/other.txt", "b.csv")
+    head, *rows = shop.ok("table", "history", "shop:/orders").splitlines()
+    assert head.split() == ["COMMIT", "CREATED", "ROWS", "FILES", "SIZE", "COLUMNS", "MESSAGE"]
+    assert len(rows) == 2
+    assert rows[0].endswith("+ tip double  With tips")
+    found = shop.json("table", "history", "shop:/orders", "-n", "1")
+    assert [one["changes"] for one in found] == [["+ tip double"]]

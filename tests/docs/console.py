@@ -253,6 +253,8 @@ class Shell:
         """Exit code, and the lines printed to stdout and stderr as they came."""
         assert self._process.stdin and self._process.stdout
         command = self._with_ports(command)
+        if command.startswith("make demo"):  # which serves what it made
+            command = f"TRUNKLINE_SERVER_PORT={self._ports['--port']} {command}"
         if command.endswith(" &"):
             command = self._serving(command)
         # The braces keep `cd` and `export`; $? is what the page's own `echo $?` will see.

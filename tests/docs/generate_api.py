@@ -40,7 +40,7 @@ def table() -> str:
 def _routes() -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """The routes of each noun together, in the order of their first."""
     found: dict[str, list[tuple[str, str, str, dict[str, Any]]]] = {}
-    for path, methods in _document()["paths"].items():
+    for path, methods in document()["paths"].items():
         for method, route in methods.items():
             one = (route["tags"][0], method.upper(), path.removeprefix("/api/v1"), route)
             found.setdefault(one[0], []).append(one)
@@ -48,7 +48,8 @@ def _routes() -> Iterator[tuple[str, str, str, dict[str, Any]]]:
         yield from routes
 
 
-def _document() -> dict[str, Any]:
+def document() -> dict[str, Any]:
+    """The server's OpenAPI document."""
     with tempfile.TemporaryDirectory() as folder, tl.init(folder) as lake:
         return create_app(Service(lake, lake._settings, authenticated=True)).openapi()
 

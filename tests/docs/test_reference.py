@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import trunkline
-from tests.docs import generate_api, generate_cli
+from tests.docs import generate_api, generate_cli, generate_openapi
 from tests.docs.console import ROOT
 from trunkline import errors
 from trunkline.sdk.lake import Lake
@@ -37,6 +37,11 @@ def test_cli_page_is_what_the_command_says():
 def test_the_table_of_routes_is_what_the_server_has():
     text = page("api.md")
     assert text == generate_api.page(text), "run: python -m tests.docs.generate_api"
+
+
+def test_the_console_knows_the_api_that_the_server_has():
+    told = generate_openapi.FILE.read_text(encoding="utf-8")
+    assert told == generate_openapi.text(), "run: make docs"
 
 
 @pytest.mark.parametrize("name", SETTINGS)

@@ -93,6 +93,28 @@ class TestRun:
         assert [one.column for one in every] == ["day", "name", "amount"]
         assert tree(every[1]) == {"customers_of_the_day.name": ["customers.name"]}
 
+    def test_columns_down_to_all_that_is_made_from_them(self, lake: Lake) -> None:
+        down = {one.column: one for one in lake.column_lineage("orders@main").down}
+        assert tree(down["amount"]) == {
+            "orders.amount": [
+                {"paid_orders.amount": [{"customers_of_the_day.amount": ["daily_revenue.revenue"]}]}
+            ]
+        }
+        assert down["amount"].pipeline == ""
+        (paid,) = down["amount"].below
+        assert paid.pipeline == "paid_orders v1"
+        assert paid.commit == lake.commit_info("paid_orders@main").id
+        (last,) = lake.column_lineage("daily_revenue@main", "revenue").down
+        assert last.below == ()
+
+    def test_what_is_made_from_a_column_is_not_followed_without_end(
+        self, lake: Lake, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("trunkline.jobs.columns.MOST_USES", 1)
+        (found,) = lake.column_lineage("orders@main", "amount").down
+        (paid,) = found.below
+        assert (paid.below, paid.note) == ((), "more follows")
+
     def test_a_column_that_is_not_there(self, lake: Lake) -> None:
         with pytest.raises(NotFound, match="Did you mean"):
             lake.column_lineage("daily_revenue@main", "revenu")

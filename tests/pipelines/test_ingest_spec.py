@@ -13,8 +13,8 @@ from hypothesis import given, settings
 import trunkline as tl
 from tests.cases import load
 from tests.pipelines.specs import ingest_specs
-from trunkline.cli import yamltext
 from trunkline.errors import InvalidSpec, NotFound
+from trunkline.model import yamltext
 from trunkline.model.inputs import Union
 from trunkline.model.pipelines import PipelineSpec, Transform
 from trunkline.model.streams import History, IngestSource

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 import trunkline as tl
 from tests.cases import load
 from tests.pipelines.specs import stream_specs
-from trunkline.cli import yamltext
 from trunkline.errors import InvalidSpec
+from trunkline.model import yamltext
 from trunkline.model.commits import RepoName
 from trunkline.model.inputs import Cross, Leaf, Pfs, leaves
 from trunkline.model.pipelines import PipelineSpec, Transform

@@ -19,6 +19,7 @@ import typer
 
 from trunkline.cli import sample, session
 from trunkline.cli.arguments import App
+from trunkline.cli.demoserve import show_console
 from trunkline.cli.demostream import StreamTour
 from trunkline.cli.output import Style
 from trunkline.errors import Failed, TrunklineError, Usage
@@ -46,8 +47,15 @@ def demo(
     folder: Annotated[
         str | None, typer.Argument(metavar="FOLDER", help="Where; else a temporary one.")
     ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="N", help="Of the console; else server.port.")
+    ] = None,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="End without the console.")] = False,
 ) -> None:
-    """Show the lake, its pipelines and streams at work. It takes two minutes."""
+    """Show the lake, its pipelines and streams at work. It takes two minutes.
+
+    On a terminal the console is served at the end, until Ctrl-C.
+    """
     run = session.of(ctx)
     output = run.output  # made before stdout is taken away
     place = _empty_folder(folder)
@@ -57,7 +65,10 @@ def demo(
         _silence() if silent else contextlib.nullcontext(),
         _Warm(run.settings) as spark,
     ):
-        Tour(place, output.style, spark, silent=silent).give()
+        tour = Tour(place, output.style, spark, silent=silent)
+        tour.give()
+        if not (silent or no_serve):
+            show_console(tour, port, run.settings.number("server.port"))
     output.done({"lake": str(place)}, "")
 
 

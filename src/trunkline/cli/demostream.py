@@ -6,16 +6,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import queue
-import signal
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+from trunkline.cli.beside import Beside, ended_politely
 from trunkline.errors import Failed
 
 SPECS = "shop/clicks.yaml shop/sessions.py shop/live_revenue.yaml shop/visits.yaml"
@@ -23,7 +20,6 @@ STREAMS = ("live_revenue", "sessions")
 DAY_4 = "2026-01-04"
 PATIENCE = 300.0
 LOOK_SECONDS = 0.05
-STOP_SECONDS = 20.0
 RESULT = "SELECT item, sold, cents FROM live_revenue ORDER BY item"
 ARRIVED = "SELECT count(*) AS clicks FROM clicks"
 EARNED = "SELECT sum(sold) AS purchases, sum(cents) AS cents FROM live_revenue"
@@ -44,78 +40,15 @@ class Stage(Protocol):
     def dim(self, line: str) -> None: ...
 
 
-class Worker:
-    """A `trunkline worker`, as in another terminal. What it says is kept until it is shown."""
-
-    def __init__(self) -> None:
-        # A session of its own: Ctrl-C is for the demo, which then ends the worker.
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "trunkline", "worker"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        self._said: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._reader = threading.Thread(target=self._read, name="worker-output", daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._said.put(line.rstrip("\n"))
-
-    def lines(self) -> Iterator[str]:
-        """What it has said since this was last asked."""
-        with contextlib.suppress(queue.Empty):
-            while True:
-                yield self._said.get_nowait()
-
-    @property
-    def is_over(self) -> bool:
-        return self._process.poll() is not None
-
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
-
-    def stop(self) -> None:
-        """Politely; if that takes too long, not."""
-        if not self.is_over:
-            self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-
-
-@contextlib.contextmanager
-def _ended_politely() -> Iterator[None]:
-    """A polite kill ends the demo as Ctrl-C does, so that it can end its worker."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 class StreamTour:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self.worker: Worker | None = None
+        self.worker: Beside | None = None
 
     def give(self) -> None:
         from trunkline import sdk
 
-        with _ended_politely(), sdk.open(self.stage.place) as self.lake:
+        with ended_politely(), sdk.open(self.stage.place) as self.lake:
             try:
                 self.it_flows()
                 self.what_is_wrong()
@@ -190,7 +123,7 @@ class StreamTour:
 
     def start_worker(self) -> None:
         self.stage.prompt("trunkline worker &")
-        self.worker = Worker()
+        self.worker = Beside("worker")
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
         """Show what the worker says until something holds."""

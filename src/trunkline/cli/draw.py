@@ -16,6 +16,7 @@ from trunkline.cli.jobviews import state_sign, state_style
 if TYPE_CHECKING:
     from trunkline.cli.output import Style
     from trunkline.model.lineage import Graph, GraphNode
+    from trunkline.model.overview import Overview, OverviewNode
 
 app = App()
 
@@ -27,16 +28,43 @@ WIDTH_OF_A_PIPE = 100
 def draw(
     ctx: typer.Context,
     dot: Annotated[bool, typer.Option("--dot", help="As Graphviz reads it.")] = False,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="ID", help="As it was at a commit set.")
+    ] = None,
 ) -> None:
     """Draw which pipelines read which repos, and how they are."""
     run = session.of(ctx)
     with run.open() as lake:
-        graph = lake.graph()
+        graph = lake.graph() if at is None else graph_of(lake.overview(lake.project, at))
     if dot:
         run.output.item({"dot": graph.to_dot()}, lambda _: graph.to_dot().splitlines())
     else:
         columns = shutil.get_terminal_size((WIDTH_OF_A_PIPE, 24)).columns
         run.output.item(graph, lambda found: drawing(found, columns, run.output.style))
+
+
+def graph_of(overview: Overview) -> Graph:
+    """The graph of a moment, as that of now is drawn."""
+    from trunkline.model.lineage import Graph, GraphEdge, GraphNode
+    from trunkline.model.overview import NEW
+
+    nodes = (
+        GraphNode(str(one.name), one.kind, "" if one.state == NEW else one.state, _detail(one))
+        for one in overview.nodes
+    )
+    edges = (
+        GraphEdge(str(one.source), str(one.target), one.label, one.starts) for one in overview.edges
+    )
+    return Graph(tuple(nodes), tuple(edges))
+
+
+def _detail(node: OverviewNode) -> str:
+    if node.kind == "cron":
+        return node.schedule
+    files, size = (node.head.files, node.head.size) if node.head else (0, 0)
+    version = f"v{node.version}" if node.version else ""
+    held = f"{files:,} file{'s' * (files != 1)}, {size:,} byte{'s' * (size != 1)}"
+    return ", ".join(filter(None, (version, held, node.job.reason if node.job else "")))
 
 
 def drawing(graph: Graph, columns: int, style: Style) -> Iterator[str]:

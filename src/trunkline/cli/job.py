@@ -9,6 +9,7 @@ import typer
 from trunkline.cli import complete, jobviews, session
 from trunkline.cli.arguments import App, JobName, Limit
 from trunkline.cli.history import take
+from trunkline.cli.text import printable
 from trunkline.cli.views import short
 from trunkline.errors import Usage
 from trunkline.model.jobs import JobState
@@ -52,6 +53,15 @@ def inspect(ctx: typer.Context, job: JobName) -> None:
         found = lake.job(job)
         checks = [one.result for one in lake.checks(job=found.ref)]
     run.output.item(found.info, lambda j: jobviews.job_page(j, run.output.style, checks))
+
+
+@app.command()
+def why(ctx: typer.Context, job: JobName) -> None:
+    """Say why a job ran, what was new to it, and why it ended as it did."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        lines = lake.why(lake.job(job).ref)
+    run.output.item({"lines": lines}, lambda _: map(printable, lines))
 
 
 @app.command()

@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from trunkline.cli import streamviews, yamltext
+from trunkline.cli import streamviews
 from trunkline.cli.checkviews import job_lines
 from trunkline.cli.output import Column, Style
 from trunkline.cli.text import aligned, count, fields, human_size, local_time, printable
 from trunkline.cli.views import first_line, short
+from trunkline.model import yamltext
+from trunkline.model.words import job_words
 
 if TYPE_CHECKING:
     from trunkline.lake.control import Backfill
     from trunkline.lake.pipelines import Applied
     from trunkline.model.expectations import CheckResult
     from trunkline.model.flowstatus import IngestStatus, StreamStatus
-    from trunkline.model.jobs import Counts, DatumInfo, DatumInput, Job, LogLine
+    from trunkline.model.jobs import DatumInfo, DatumInput, Job, LogLine
     from trunkline.model.pipelines import PipelineInfo
     from trunkline.model.streams import Batch
     from trunkline.schedule.outlook import NextTick
@@ -184,29 +186,6 @@ def pipeline_page(
     yield from ("", "Spec:")
     for line in yamltext.lines(pipeline.spec):
         yield f"  {line}"
-
-
-def job_words(job: Job) -> str:
-    """What a job did: with its datums, or if it is a stream's, its batches."""
-    return in_words(job.counts, "batch" if job.is_stream else "datum")
-
-
-def in_words(counts: Counts, noun: str = "datum") -> str:
-    """`100 datums: 1 ran, 98 skipped, 1 failed`; of tables also what rows went through."""
-    if not counts.total:
-        return f"no {count(0, noun).partition(' ')[2]}"
-    parts = [
-        (counts.processed, "ran"),
-        (counts.skipped, "skipped"),
-        (counts.failed, "failed"),
-        (counts.recovered, "recovered"),
-    ]
-    some = ", ".join(f"{number:,} {word}" for number, word in parts if number)
-    units = count(counts.total, noun)
-    text = f"{units}: {some}" if some and noun == "datum" else units
-    if counts.rows_in is None or counts.rows_out is None:
-        return text
-    return f"{text}; {count(counts.rows_in, 'row')} in, {counts.rows_out:,} out"
 
 
 def job_page(job: Job, style: Style, checks: Sequence[CheckResult] = ()) -> Iterator[str]:

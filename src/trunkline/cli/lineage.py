@@ -74,6 +74,10 @@ def tree_lines(found: Lineage, style: Style) -> Iterator[str]:
 def column_lines(found: ColumnLineage, style: Style) -> Iterator[str]:
     yield style("head", printable(found.ref))
     yield from branches(found.columns, style)
+    used = [one for one in found.down if one.below]
+    if used:
+        yield from ("", "used by:")
+        yield from branches(used, style)
 
 
 def branches(

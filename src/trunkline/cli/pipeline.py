@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trunkline.cli import complete, jobviews, planviews, session, yamltext
+from trunkline.cli import complete, jobviews, planviews, session
 from trunkline.cli.arguments import (
     App,
     Arguments,
@@ -18,9 +18,10 @@ from trunkline.cli.arguments import (
     PipelineName,
     Reprocess,
 )
-from trunkline.cli.text import count
+from trunkline.cli.text import count, printable
 from trunkline.cli.views import short
 from trunkline.errors import Usage
+from trunkline.model import yamltext
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -118,6 +119,15 @@ def inspect(
     style = run.output.style
     shown = found if flow is None else {**found.to_dict(), "flow": flow.to_dict()}
     run.output.item(shown, lambda _: jobviews.pipeline_page(found, jobs, ticks, style, flow))
+
+
+@app.command()
+def why(ctx: typer.Context, name: PipelineName) -> None:
+    """Say why a pipeline does not run now, or that it does."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        lines = lake.why(name)
+    run.output.item({"lines": lines}, lambda _: map(printable, lines))
 
 
 def _flow(lake: Lake, found: PipelineInfo) -> StreamStatus | IngestStatus | None:

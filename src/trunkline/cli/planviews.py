@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trunkline.cli.output import Style
 from trunkline.cli.text import aligned, count, printable
+from trunkline.model.words import reasons
 
 if TYPE_CHECKING:
     from trunkline.jobs.listing import PipelinePlan
@@ -41,17 +41,6 @@ def _row(plan: PipelinePlan) -> list[str]:
     numbers = [f"{number:,}" for number in (plan.run, plan.reuse, plan.keep, plan.drop)]
     why = ", ".join(part for part in (plan.note, reasons(plan.reasons)) if part)
     return [str(plan.name), plan.action, str(plan.version), *numbers, printable(why)]
-
-
-def reasons(found: Mapping[str, int]) -> str:
-    """`3 new, 1 input changed`: paths and the like are left to the samples."""
-    kinds: Counter[str] = Counter()
-    for reason, number in found.items():
-        kinds[reason.partition(":")[0]] += number
-    if len(kinds) > 1:
-        # Of interest only where it is all there is to say.
-        del kinds["unchanged"]
-    return ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())
 
 
 def _samples(plan: PipelinePlan, most: int, style: Style) -> Iterator[str]:

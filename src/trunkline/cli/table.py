@@ -10,7 +10,7 @@ import typer
 from trunkline.cli import complete, session, tablechanges, tablediff, views
 from trunkline.cli.arguments import App, Message, listed
 from trunkline.cli.output import Column
-from trunkline.cli.text import aligned, count, human_size
+from trunkline.cli.text import aligned, count, human_size, local_time
 from trunkline.errors import Usage
 
 if TYPE_CHECKING:
@@ -39,6 +39,17 @@ TABLES = (
     Column("FILES", lambda t: f"{t.files:,}", right=True),
     Column("SIZE", lambda t: human_size(t.size), right=True),
     Column("", lambda t: t.error, style=lambda t: "bad"),
+)
+
+VERSIONS = (
+    Column("COMMIT", lambda v: views.short(v.commit)),
+    Column("CREATED", lambda v: local_time(v.at)),
+    Column("ROWS", lambda v: "-" if v.rows is None else f"{v.rows:,}", right=True),
+    Column("FILES", lambda v: f"{v.files:,}", right=True),
+    Column("SIZE", lambda v: human_size(v.size), right=True),
+    Column("COLUMNS", lambda v: ", ".join(v.changes)),
+    Column("MESSAGE", lambda v: views.first_line(v.message)),
+    Column("", lambda v: v.error, style=lambda v: "bad"),
 )
 
 
@@ -70,6 +81,20 @@ def schema(ctx: typer.Context, ref: TableRef) -> None:
     with run.open() as lake:
         found = lake.describe_table(ref)
     run.output.item(found, _page)
+
+
+@app.command()
+def history(
+    ctx: typer.Context,
+    ref: TableRef,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 20,
+) -> None:
+    """List the commits that changed a table, newest first."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        found = list(lake.table_history(ref, limit=limit))
+    columns = VERSIONS if any(one.error for one in found) else VERSIONS[:-1]
+    run.output.table(found, columns, empty="No commit has changed it.")
 
 
 @app.command()

@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trunkline.model.words import count as count
+
 
 def printable(text: str) -> str:
     """The text with nothing in it that could move the cursor or fail to print."""
@@ -38,14 +40,6 @@ def duration(seconds: float) -> str:
 
 def local_time(micros: int) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(micros / 1_000_000))
-
-
-def count(number: int, noun: str) -> str:
-    """`1 file`, `3 files`, `2 branches`."""
-    if number == 1:
-        return f"1 {noun}"
-    plural = noun + ("es" if noun.endswith(("ch", "s", "x")) else "s")
-    return f"{number:,} {plural}"
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:

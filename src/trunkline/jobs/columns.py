@@ -1,4 +1,4 @@
-"""Lineage of columns: from a column of an output up to columns of what nobody computed.
+"""Lineage of columns: from a column up to columns of what nobody computed, and down to all uses.
 
 Jobs keep with their results which input columns each of their columns was made from, as Spark saw
 it. Where none has run, or ran before this was kept, the text of a SQL pipeline tells the same.
@@ -7,7 +7,8 @@ it. Where none has run, or ran before this was kept, the text of a SQL pipeline 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from trunkline.engine.runner.task import DatumResult, read_lines
@@ -27,11 +28,13 @@ from trunkline.model.tables import Column, Schema
 from trunkline.pipelines import sqltext
 from trunkline.pipelines.columns import Columns, sql_columns
 from trunkline.pipelines.plan import IndexLine
-from trunkline.storage.catalog import flows, pipelines
+from trunkline.storage.catalog import flows, pipelines, repos
 from trunkline.tables.describe import describe
 
 # Datums of one part are of one transform: their columns hardly differ.
 MOST_SAMPLES = 20
+MOST_USES = 1_000
+"""Columns that are followed downwards from one table; of more it is said that there are."""
 _UNKNOWN = "its columns are not known"
 _PLAIN = re.compile(r"[\w. -]+")
 
@@ -44,6 +47,10 @@ class _Table(NamedTuple):
     table: str
 
 
+_Place = tuple[RepoName, str]
+"""A table whatever its commit: its repo and folder."""
+
+
 class _Made(NamedTuple):
     """What a table was made by: its columns, and the table that each input was."""
 
@@ -53,12 +60,14 @@ class _Made(NamedTuple):
 
 
 def column_lineage(core: Core, ref: Ref, column: str | None = None) -> ColumnLineage:
-    """What the columns of a table, or one of them, were made from."""
+    """What the columns of a table, or one of them, were made from, and what is made from them."""
     with core.database.read() as session:
         found = resolve(session, ref)
     table = (ref.path or "/").strip("/")
     start = _Table(ref.repo, found.commit.id if found.commit else "", table)
-    return _Walk(core).lineage(start, f"{ref.repo}@{ref.ref}", column)
+    walk = _Walk(core)
+    up = walk.lineage(start, f"{ref.repo}@{ref.ref}", column)
+    return replace(up, down=_Uses(walk).of(start, [one.column for one in up.columns]))
 
 
 def columns_of(core: Core, job: Job, records: Records) -> dict[str, Columns]:
@@ -89,6 +98,7 @@ class _Walk:
         self.records = Records(core)
         self._made: dict[_Table, _Made | None] = {}
         self._told: set[tuple[_Table, str]] = set()
+        self._kept: dict[tuple[RepoName, str], dict[str, Columns]] = {}
 
     def lineage(self, start: _Table, name: str, column: str | None) -> ColumnLineage:
         made = self.made(start)
@@ -150,10 +160,37 @@ class _Walk:
         if version.spec.transform.streaming is not None:
             columns = self._of_stream(job, version) if not table.table else None
         elif version.spec.transform.makes_tables:
-            columns = columns_of(self.core, job, self.records).get(table.table)
+            columns = self._columns_of(job).get(table.table)
         else:
             return _Made(name, None, inputs)
         return _Made(name, columns or self._static(version, inputs, table.table), inputs)
+
+    def newest_tables(self, repo: RepoName) -> list[_Table]:
+        """What a pipeline makes, as its last job left it: those whose columns may be known."""
+        version = self._newest(repo)
+        if version is None:
+            return []
+        head = self._head(repo, version.spec.output_branch)
+        transform = version.spec.transform
+        if transform.streaming is not None:
+            return [_Table(repo, head, "")]
+        job = self._job(self.records.commit(repo, head)) if head else None
+        names = self._columns_of(job) if job and transform.makes_tables else {}
+        return [_Table(repo, head, one) for one in names or self._named(version)]
+
+    def _named(self, version: PipelineVersion) -> list[str]:
+        """The tables of a SQL text, "" for its result."""
+        try:
+            steps = self._steps(version)
+        except TrunklineError:
+            return []
+        return [step.name for step in steps if step.kind != "view"]
+
+    def _columns_of(self, job: Job) -> dict[str, Columns]:
+        key = (job.pipeline, job.id)
+        if key not in self._kept:
+            self._kept[key] = columns_of(self.core, job, self.records)
+        return self._kept[key]
 
     def _of_stream(self, job: Job, version: PipelineVersion) -> Columns | None:
         """As Spark told of the query that runs, if it is the one that made the commit."""
@@ -200,17 +237,21 @@ class _Walk:
     def _static(
         self, version: PipelineVersion, inputs: Mapping[str, _Table], table: str
     ) -> Columns | None:
-        transform = version.spec.transform
-        if not transform.sql:
-            return None
-        where = str(version.name)
         try:
-            sql = sqltext.fill(transform.sql, dict(transform.params), where)
-            steps = sqltext.parse(sql, where=where).steps
+            steps = self._steps(version)
         except TrunklineError:
+            return None
+        if not steps:
             return None
         schemas = {name: self.schema(one) for name, one in inputs.items()}
         return (sql_columns(steps, schemas) or {}).get(table)
+
+    def _steps(self, version: PipelineVersion) -> Sequence[sqltext.Step]:
+        transform, where = version.spec.transform, str(version.name)
+        if not transform.sql:
+            return ()
+        sql = sqltext.fill(transform.sql, dict(transform.params), where)
+        return sqltext.parse(sql, where=where).steps
 
     def schema(self, table: _Table) -> Schema | None:
         """The columns of a table, as far as its files or the text that makes it tell."""
@@ -225,6 +266,59 @@ class _Walk:
             return describe(self.core, tree, f"/{table.table}", str(table.repo)).schema
         except TrunklineError:
             return None
+
+
+class _Uses:
+    """What is made from columns, by the newest versions of the pipelines that read them."""
+
+    def __init__(self, walk: _Walk) -> None:
+        self.walk = walk
+        self._uses: dict[_Place, dict[str, list[tuple[_Table, str]]]] = {}
+        self._told: set[tuple[_Place, str]] = set()
+
+    def of(self, table: _Table, columns: Iterable[str]) -> tuple[ColumnNode, ...]:
+        return tuple(self._node(table, one, "") for one in columns)
+
+    def _node(self, table: _Table, column: str, pipeline: str) -> ColumnNode:
+        place = (table.repo, table.table)
+        users = self._users(place).get(column.casefold(), [])
+        if (place, column) in self._told:
+            return ColumnNode(*table, column, pipeline=pipeline, seen=bool(users))
+        if users and len(self._told) >= MOST_USES:
+            return ColumnNode(*table, column, pipeline=pipeline, note="more follows")
+        self._told.add((place, column))
+        below = tuple(self._node(made, one, self._pipeline(made)) for made, one in users)
+        return ColumnNode(*table, column, below, pipeline)
+
+    def _pipeline(self, table: _Table) -> str:
+        made = self.walk.made(table)
+        return made.pipeline if made else ""
+
+    def _users(self, place: _Place) -> dict[str, list[tuple[_Table, str]]]:
+        """By column of a table, in small letters, the columns that are made from it."""
+        if place not in self._uses:
+            found: dict[str, list[tuple[_Table, str]]] = {}
+            for source, made, column in self._made_from(place):
+                if (made, column) not in found.setdefault(source.casefold(), []):
+                    found[source.casefold()].append((made, column))
+            self._uses[place] = found
+        return self._uses[place]
+
+    def _made_from(self, place: _Place) -> Iterator[tuple[str, _Table, str]]:
+        for reader in self._readers(place[0]):
+            for table in self.walk.newest_tables(reader):
+                made = self.walk.made(table)
+                for column, sources in (made.columns or {}).items() if made else ():
+                    for name, source in sources:
+                        read = made.inputs.get(name) if made else None
+                        if read is not None and (read.repo, read.table) == place:
+                            yield source, table, column
+
+    def _readers(self, repo: RepoName) -> list[RepoName]:
+        with self.walk.core.database.read() as session:
+            edges = pipelines.readers(session, repo_key(session, repo))
+            found = (repos.name_of(session, edge.pipeline) for edge in edges)
+            return sorted({name for name in found if name is not None})
 
 
 def _untyped(columns: Columns) -> Schema:

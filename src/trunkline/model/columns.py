@@ -10,7 +10,7 @@ from trunkline.model.lineage import HIDDEN
 
 @dataclass(frozen=True, slots=True)
 class ColumnNode:
-    """A column of a table, and those that its values were made from.
+    """A column of a table, and those that its values were made from; or that are made from it.
 
     `commit` is empty where nothing has run yet, and the text of a pipeline tells. `table` is the
     folder in the repo, "" for the whole. `note` says why nothing is below, if that needs saying;
@@ -58,10 +58,18 @@ class ColumnNode:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """The columns of a table, each with what it was made from up to its sources."""
+    """The columns of a table, each with what it was made from up to its sources.
+
+    `down` has the same columns, each with what is made from it by pipelines of now.
+    """
 
     ref: str
     columns: tuple[ColumnNode, ...]
+    down: tuple[ColumnNode, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        return {"ref": self.ref, "columns": [one.to_dict() for one in self.columns]}
+        return {
+            "ref": self.ref,
+            "columns": [one.to_dict() for one in self.columns],
+            "down": [one.to_dict() for one in self.down],
+        }

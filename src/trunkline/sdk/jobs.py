@@ -118,6 +118,15 @@ class Jobs(LakeBase):
         repo, found = self._find(job)
         return logs.lines(self._core, repo, found, datum, follow)
 
+    def why(self, name: str) -> list[str]:
+        """In words: why a job (PIPELINE@ID) ran and ended as it did, or why a pipeline does
+        not run now."""
+        from trunkline.sdk.why import why_job, why_pipeline
+
+        if "@" in name:
+            return why_job(self._core, *self._find(name))
+        return why_pipeline(self._core, self._repo(name))
+
     def _listed(
         self,
         pipeline: str | None,

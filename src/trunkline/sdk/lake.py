@@ -21,6 +21,7 @@ from trunkline.sdk.flows import Flows
 from trunkline.sdk.history import History
 from trunkline.sdk.jobs import Jobs
 from trunkline.sdk.lineage import Tracing
+from trunkline.sdk.overview import Overviews
 from trunkline.sdk.pipelines import Pipelines
 from trunkline.sdk.places import Place
 from trunkline.sdk.query import Queries
@@ -122,6 +123,7 @@ class Lake(
     Running,
     Queries,
     Tracing,
+    Overviews,
     Secrets,
     Checks,
     Tables,

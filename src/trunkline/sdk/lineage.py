@@ -25,7 +25,8 @@ class Tracing(LakeBase):
         return lineage(self._core, self._ref(ref), max(limit, 1))
 
     def column_lineage(self, ref: str, column: str | None = None) -> ColumnLineage:
-        """What the columns of a table, or one of them, were made from, up to their sources.
+        """What the columns of a table, or one of them, were made from, up to their sources; and
+        `down`, what is made from them now.
 
         Followed through `sql` and `spark` pipelines; of a SQL pipeline also before it has run.
         """

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from trunkline.sdk.declarative import Lakeside
     from trunkline.sdk.reports import ApplyReport, PlanReport
     from trunkline.sdk.specs import Thing
+    from trunkline.sdk.spectext import PipelineText
 
 
 ACTIONS = ("pause", "resume", "cancel")
@@ -98,6 +99,17 @@ class Pipelines(LakeBase):
             row = require(session, self._repo(name))
             numbers = [one.version for one in pipelines.versions(session, row.repo)]
             return [_info(session, row, number) for number in numbers]
+
+    def pipeline_text(self, name: str, version: int | None = None) -> PipelineText:
+        """A pipeline as it can be edited and applied again: YAML, and its files of code."""
+        from trunkline.lake.pipelines import require
+        from trunkline.sdk.spectext import text_of
+
+        repo = self._repo(name)
+        with self._core.database.read() as session:
+            row = require(session, repo)
+            found = _version(session, row, version)
+        return text_of(self._core, repo, found)
 
     def restore_pipeline(self, name: str, version: int) -> Applied:
         """Make an earlier version the newest: its spec, its code, and what it computed."""
@@ -333,10 +345,17 @@ def _kind(spec: Mapping[str, Any]) -> str:
     return next((kind for kind in TRANSFORMS if kind in given), INGEST)
 
 
-def _info(session: Session, row: pipelines.PipelineRow, version: int | None = None) -> PipelineInfo:
-    declared = pipelines.version(session, row.repo, version or row.version)
-    if declared is None:
+def _version(
+    session: Session, row: pipelines.PipelineRow, version: int | None
+) -> pipelines.VersionRow:
+    found = pipelines.version(session, row.repo, version or row.version)
+    if found is None:
         raise NotFound(f"{row.name} has no version {version}.")
+    return found
+
+
+def _info(session: Session, row: pipelines.PipelineRow, version: int | None = None) -> PipelineInfo:
+    declared = _version(session, row, version)
     spec = declared.spec
     found = jobs.listed(session, repo=row.repo, limit=1)
     sources = dict.fromkeys(edge.source for edge in pipelines.reads(session, row.repo))

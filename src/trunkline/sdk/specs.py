@@ -147,9 +147,9 @@ def _from_spec(sourced: SourcedSpec, folder: Path) -> Declared:
             raise NotFound(f"{sourced.where}: there is no {file} in {transform.code}.")
         code[f"/{file}"] = folder / file
     if file:
-        _check_function(sourced, code[f"/{file}"])
+        check_function(sourced, code[f"/{file}"])
     files = tuple(sorted(code.items(), key=lambda x: x[0]))
-    return Declared(_grounded(sourced, folder), sourced.where, files)
+    return Declared(grounded(sourced, partial(_whole, folder)), sourced.where, files)
 
 
 def function_of(spec: PipelineSpec) -> str:
@@ -159,10 +159,14 @@ def function_of(spec: PipelineSpec) -> str:
     return spec.transform.python or spec.transform.spark or spec.transform.stream
 
 
-def _grounded(sourced: SourcedSpec, folder: Path) -> PipelineSpec:
+def _whole(folder: Path, path: str) -> str:
+    return os.path.normpath(folder.absolute() / Path(path).expanduser())
+
+
+def grounded(sourced: SourcedSpec, whole: Callable[[str], str]) -> PipelineSpec:
     """The spec of an ingest for workers, who are elsewhere: the folders it names from the root.
 
-    Also checked: that a table can hold the columns of its schema.
+    `whole` tells these. Also checked: that a table can hold the columns of its schema.
     """
     source = sourced.spec.source
     if source is None:
@@ -179,9 +183,6 @@ def _grounded(sourced: SourcedSpec, folder: Path) -> PipelineSpec:
     if source.kind != "folder":
         return sourced.spec
 
-    def whole(path: str) -> str:
-        return os.path.normpath(folder.absolute() / Path(path).expanduser())
-
     options, then = dict(source.options), source.options["then"]
     options["path"] = whole(options["path"])
     if isinstance(then, Mapping):
@@ -194,7 +195,7 @@ def _grounded(sourced: SourcedSpec, folder: Path) -> PipelineSpec:
     return replace(sourced.spec, source=replace(source, options=options))
 
 
-def _check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
+def check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
     """That the file has the function, and that it takes the inputs, if they are DataFrames."""
     from trunkline.pipelines.signature import in_source
     from trunkline.pipelines.source import reachable_source
@@ -206,6 +207,8 @@ def _check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
         reachable_source(data.decode(), function, name=name)
     except UnicodeDecodeError:
         raise InvalidSpec(f"{where}: {name} is not UTF-8 text.") from None
+    except (RecursionError, MemoryError):
+        raise InvalidSpec(f"{where}: {name} is nested too deeply.") from None
     except TrunklineError as error:
         raise InvalidSpec(f"{where}: {error.message}", hint=error.hint) from None
     framed = transform.spark or transform.stream
@@ -244,7 +247,8 @@ def _add_declared(found: Gathered, declared: dsl.Declared, project: str) -> None
             path = f"/{own.name}"
             code[path] = _own_file(declared)
         files = tuple(sorted(code.items(), key=lambda one: one[0]))
-        return Declared(_grounded(sourced, own.parent), sourced.where, files, source, path)
+        spec = grounded(sourced, partial(_whole, own.parent))
+        return Declared(spec, sourced.where, files, source, path)
 
     found.add(declared.read(project, partial(_text_of, own.parent)), make)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from trunkline.errors import TrunklineError
+from trunkline.errors import NotFound, TrunklineError, Usage
 from trunkline.lake.core import resolve
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.refs import Ref
@@ -14,8 +14,13 @@ from trunkline.sdk.base import LakeBase
 from trunkline.sdk.laketable import LakeTable, TableInfo
 
 if TYPE_CHECKING:
+    from trunkline.query.rights import Allowed
+    from trunkline.sdk.tablehistory import TableVersion
     from trunkline.tables.describe import Table
     from trunkline.tables.writing.setting import SchemaLike
+
+
+PAGE = 50
 
 
 class Tables(LakeBase):
@@ -30,14 +35,51 @@ class Tables(LakeBase):
         """Its columns, format, rows and size, without reading rows."""
         return TableInfo.of(self._described(self._ref(ref)))
 
-    def tables(self, ref: str | None = None) -> list[TableInfo]:
-        """The tables of a repo at a commit; without a ref, those of all repos at main.
+    def tables(self, ref: str | None = None, *, at: str | None = None) -> list[TableInfo]:
+        """The tables of a repo at a commit; without a ref, those of all repos at main, or all as
+        of the commit set `at`.
 
         A table that cannot be read is listed too, with the reason as its `error`.
         """
         if ref is not None:
+            if at is not None:
+                raise Usage("A ref says already at which commit.", hint="Leave one of them out.")
             return self._tables_of(self._ref(ref))
-        return [info for name in self._table_repos() for info in self._tables_at_main(name)]
+        return list(self._all_tables(self._table_repos(), at))
+
+    def _all_tables(
+        self, among: Iterable[RepoName], at: str | None, allowed: Allowed | None = None
+    ) -> Iterator[TableInfo]:
+        """Those of some repos, at main or as of a set; where that is, who asks is allowed to know.
+
+        A repo that had no commit then has no tables.
+        """
+        from trunkline.query.moments import Moment
+        from trunkline.query.rights import everything
+
+        moment = Moment.of(self._core, at, self.project, allowed or everything) if at else None
+        for repo in among:
+            try:
+                ref = Ref(repo, moment.commit(repo)[0].id) if moment else Ref(repo)
+            except NotFound:
+                continue
+            yield from self._tables_of(ref, missing=True)
+
+    def table_history(self, ref: str, *, limit: int | None = None) -> Iterator[TableVersion]:
+        """The commits along first parents that changed a table, newest first, and how.
+
+        Rows are not read.
+        """
+        from trunkline.sdk.tablehistory import versions_page
+
+        target, after, left = self._ref(ref), None, limit
+        while left is None or left > 0:
+            found = versions_page(self._core, target, min(left or PAGE, PAGE), after)
+            yield from found.versions
+            left = None if left is None else left - len(found.versions)
+            after = found.rest
+            if after is None:
+                return
 
     def _table_repos(self) -> list[RepoName]:
         """The repos of the project that people see, in order."""
@@ -47,9 +89,6 @@ class Tables(LakeBase):
             names = repos.names(session, self.project)
         # Repos of the system are such as orders.code.
         return [RepoName(self.project, name) for name in sorted(names) if "." not in name]
-
-    def _tables_at_main(self, repo: RepoName) -> list[TableInfo]:
-        return self._tables_of(Ref(repo), missing=True)
 
     def set_table(
         self,

@@ -30,6 +30,7 @@ from trunkline.server.routes import (
     jobs,
     lineage,
     logins,
+    overview,
     pipelines,
     repos,
     sql,
@@ -51,6 +52,7 @@ ROUTES = tuple(
         history,
         upkeep,
         lineage,
+        overview,
         pipelines,
         jobs,
         flows,
@@ -89,6 +91,7 @@ def create_app(service: Service) -> FastAPI:
         # Not `include_router`: it keeps routers inside each other, and looks through them anew
         # for each request.
         app.router.routes.extend(routes.routes)
+    console.install(app)
     tracing.instrument(app)
     for inner in reversed(INNER):
         app.add_middleware(inner)

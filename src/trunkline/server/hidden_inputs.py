@@ -135,6 +135,22 @@ def shown_plan(call: Call, report: PlanReport) -> PlanReport:
     return replace(report, pipelines=tuple(plans))
 
 
+def shown_why(
+    call: Call,
+    pipeline: RepoName,
+    inputs: Iterable[RepoName],
+    told: Callable[[Callable[[Job], Job | None]], list[str]],
+) -> list[str]:
+    """Sentences about a pipeline or a job of it; `told` is given how its mates are seen."""
+    if _reads_hidden(call, pipeline, inputs):
+        return [f"{pipeline} reads what {call.who.name} may not, so this is not told."]
+
+    def mate(job: Job) -> Job | None:
+        return shown_job(call, job) if call.may(Permission.READ, job.pipeline) else None
+
+    return [without_names(call, line) for line in told(mate)]
+
+
 def without_names(call: Call, text: str) -> str:
     """A message in which what the caller may not read is not named."""
     if call.principal is None or call.who.may(Permission.READ, LAKE):

@@ -21,6 +21,7 @@ PEOPLE = {
     "root": {"lake": "admin"},
     "analyst": {"default/orders": "reader", "default/report": "reader"},
     "bookkeeper": {"default/report": "reader", "default/sums": "reader"},
+    "clerk": {"default/tables": "reader"},
 }
 
 
@@ -150,3 +151,14 @@ def test_hidden_columns_have_no_names(lake: Lake, as_: As) -> None:
     assert "wages" not in text
     assert "tables" not in text
     assert '"pay"' not in text
+
+
+def test_of_what_is_made_from_a_column_hidden_parts_have_no_names(lake: Lake, as_: As) -> None:
+    whole = lake.column_lineage("tables@main", "pay").down
+    (wages,) = whole[0].below
+    assert sorted(one.column for one in wages.below) == ["again", "total"]
+    assert as_("root").column_lineage("tables@main", "pay").down == whole
+    found = as_("clerk").column_lineage("tables@main", "pay")
+    (node,) = found.down
+    assert [one.text for one in node.below] == ["something you may not see"]
+    assert node.below[0].below == ()

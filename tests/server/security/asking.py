@@ -55,6 +55,7 @@ READING_POSTS = frozenset(
         "POST /repos/{project}/{repo}/known",
         "POST /pipelines/plan",
         "POST /pipelines/datums",
+        "POST /pipelines/read",
         "POST /sql",
         "POST /sql/run",
     )
@@ -81,6 +82,7 @@ def _declaration(name: str = "shop/sizes", reads: str = "shop/orders") -> dict[s
     return {"pipelines": [{"spec": to_json(declared.spec)}]}
 
 
+SPEC_TEXT = "{pipeline: {name: a}, input: {pfs: {repo: orders, glob: /*}}, transform: {cmd: [x]}}"
 TXN, UPLOAD = new_id(), new_id()
 JSON = {
     "POST /projects": {"name": "new"},
@@ -106,6 +108,7 @@ JSON = {
     "POST /pipelines": _declaration(),
     "POST /pipelines/plan": _declaration(),
     "POST /pipelines/datums": _declaration(),
+    "POST /pipelines/read": {"text": SPEC_TEXT, "project": "shop"},
     "POST /pipelines/{project}/{repo}/restore": {"version": 1},
     "POST /pipelines/{project}/{repo}/ticks": {},
     "POST /pipelines/{project}/{repo}/backfills": {"start": "shop/orders@main~1"},
@@ -141,8 +144,11 @@ QUERIES: dict[str, dict[str, Any]] = {
     "GET /lineage": {"ref": "shop/orders@main"},
     "GET /lineage/columns": {"ref": "shop/orders@main:/table"},
     "GET /graph": {"project": "shop"},
+    "GET /overview": {"project": "shop"},
+    "GET /search": {"q": "a", "limit": 1000},
     "GET /streams/{project}/{repo}/rewind": {"to": "main"},
     "GET /repos/{project}/{repo}/table": {"path": "/table"},
+    "GET /repos/{project}/{repo}/table/history": {"path": "/table"},
     "PUT /repos/{project}/{repo}/table": {"path": "/table"},
     "GET /repos/{project}/{repo}/table/rows": {"path": "/table"},
     "POST /repos/{project}/{repo}/table/rows": {"path": "/table"},

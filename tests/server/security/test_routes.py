@@ -32,6 +32,7 @@ PUBLIC = {
 }
 OWN = {
     "GET /whoami",
+    "GET /pipelines/schema",
     "GET /sql",
     "GET /run",
     "POST /sql",
@@ -49,6 +50,8 @@ LISTS = {
     "GET /tables",
     "GET /checks",
     "GET /events/history",
+    "GET /sets",
+    "GET /search",
 }
 FOR_ALL_WHO_MAY_ANYTHING = {"GET /status", "GET /workers", "GET /pools"}
 """What is said there of the lake as a whole has no names of its parts."""

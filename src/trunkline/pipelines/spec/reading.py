@@ -123,10 +123,11 @@ def _json_or_yaml(text: str, name: str, suffix: str) -> Iterator[Document]:
 
 def _members(document: Document) -> Iterator[Document]:
     assert isinstance(document.value, list)
+    lines_of: dict[Loc, dict[Loc, int]] = {}
+    for loc, line in document.lines.items():
+        lines_of.setdefault(loc[:1], {})[loc[1:]] = line
     for i, value in enumerate(document.value):
-        lines: dict[Loc, int] = {
-            loc[1:]: line for loc, line in document.lines.items() if loc[:1] == (i,)
-        }
+        lines = lines_of.get((i,), {})
         name = document.name if lines else f"{document.name}[{i}]"
         yield Document(name, value, lines)
 

@@ -107,9 +107,12 @@ class _Reader:
 
     def mapping_of(self, node: yaml.Node, loc: Loc) -> dict[str, object]:
         """What `<<` takes in. Its lines count only where the map has no such key itself."""
-        known = dict(self.lines)
+        outer, self.lines = self.lines, {}
         value = self.value(node, loc)
-        self.lines |= known
+        # Only what is new is gone through: many merges must not cost their number squared.
+        for place, line in self.lines.items():
+            outer.setdefault(place, line)
+        self.lines = outer
         assert isinstance(value, dict)
         return value
 

@@ -12,7 +12,7 @@ from trunkline.model.jobs import DatumInfo, DatumState, Job, JobState, LogLine
 from trunkline.sdk.jobs import JobHandle, Jobs, member, not_over
 from trunkline.sdk.remote.base import RemoteBase
 from trunkline.sdk.remote.following import followed, lines_of
-from trunkline.sdk.wire.jobs import WAIT_SECONDS, Cancel, Waited
+from trunkline.sdk.wire.jobs import WAIT_SECONDS, Cancel, Waited, Why
 from trunkline.sdk.wire.pipelines import Started
 from trunkline.sdk.wire.values import decode
 
@@ -81,6 +81,11 @@ class RemoteJobs(RemoteBase, Jobs):
 
     def logs(self, job: str, datum: str | None = None, follow: bool = False) -> Iterator[LogLine]:
         return followed(self._client, f"{self._place(job)}/logs/events", datum, follow)
+
+    def why(self, name: str) -> list[str]:
+        place = self._place(name) if "@" in name else f"/pipelines/{_text(self._repo(name))}"
+        found: Why = self._client.get(Why, f"{place}/why")
+        return found.lines
 
     def _job(self, text: str) -> Job:
         """The job that a name means, as far as the caller may know of jobs."""

@@ -13,6 +13,7 @@ from trunkline.sdk.remote.events import RemoteEvents
 from trunkline.sdk.remote.flows import RemoteFlows
 from trunkline.sdk.remote.history import RemoteHistory
 from trunkline.sdk.remote.jobs import RemoteJobs
+from trunkline.sdk.remote.overview import RemoteOverviews
 from trunkline.sdk.remote.pipelines import RemotePipelines
 from trunkline.sdk.remote.queries import RemoteQueries
 from trunkline.sdk.remote.repos import RemoteRepos
@@ -32,6 +33,7 @@ class RemoteLake(
     RemoteHistory,
     RemoteUpkeep,
     RemoteTracing,
+    RemoteOverviews,
     RemoteSecrets,
     RemotePipelines,
     RemoteJobs,

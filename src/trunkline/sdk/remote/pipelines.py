@@ -19,6 +19,7 @@ from trunkline.sdk.pipelines import ACTIONS, Pipelines, mode_of
 from trunkline.sdk.remote.base import RemoteBase
 from trunkline.sdk.remote.following import lines_of
 from trunkline.sdk.reports import ApplyReport, PlanReport
+from trunkline.sdk.spectext import PipelineText
 from trunkline.sdk.wire.pipelines import (
     ComingTick,
     DatumOf,
@@ -87,6 +88,12 @@ class RemotePipelines(RemoteBase, Pipelines):
 
     def pipeline_versions(self, name: str) -> list[PipelineInfo]:
         return list(self._client.pages(PipelineInfo, f"{self._pipeline_path(name)}/versions"))
+
+    def pipeline_text(self, name: str, version: int | None = None) -> PipelineText:
+        found: PipelineText = self._client.get(
+            PipelineText, f"{self._pipeline_path(name)}/text", version=version
+        )
+        return found
 
     def restore_pipeline(self, name: str, version: int) -> Applied:
         place = f"{self._pipeline_path(name)}/restore"

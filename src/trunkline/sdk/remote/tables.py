@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from trunkline.errors import Usage
 from trunkline.model.commits import Commit
 from trunkline.model.refs import Ref
 from trunkline.model.tables import Schema
 from trunkline.sdk.laketable import TableInfo
 from trunkline.sdk.remote.base import RemoteBase
 from trunkline.sdk.remote.laketable import RemoteTable
+from trunkline.sdk.tablehistory import TableVersion
 from trunkline.sdk.tables import Tables
 from trunkline.sdk.wire.tables import COMMIT, TableSetting
 from trunkline.sdk.wire.values import decode
@@ -32,16 +34,24 @@ class RemoteTables(RemoteBase, Tables):
     def _described_at(self, ref: str) -> tuple[TableInfo, str]:
         target = self._ref(ref)
         place = f"{self._repo_path(target.repo)}/table"
-        with self._client.stream("GET", place, **at(target)) as answer:
+        with self._client.stream("GET", place, **of_table(target)) as answer:
             found: TableInfo = decode(TableInfo, answer.read())
             return found, answer.headers.get(COMMIT, target.ref)
 
-    def tables(self, ref: str | None = None) -> list[TableInfo]:
+    def tables(self, ref: str | None = None, *, at: str | None = None) -> list[TableInfo]:
         if ref is None:
-            return list(self._client.pages(TableInfo, "/tables", project=self.project))
+            found = self._client.pages(TableInfo, "/tables", project=self.project, at=at)
+            return list(found)
+        if at is not None:
+            raise Usage("A ref says already at which commit.", hint="Leave one of them out.")
         target = self._ref(ref)
         place = f"{self._repo_path(target.repo)}/tables"
-        return list(self._client.pages(TableInfo, place, **at(target)))
+        return list(self._client.pages(TableInfo, place, **of_table(target)))
+
+    def table_history(self, ref: str, *, limit: int | None = None) -> Iterator[TableVersion]:
+        target = self._ref(ref)
+        place = f"{self._repo_path(target.repo)}/table/history"
+        return self._client.pages(TableVersion, place, limit=limit, **of_table(target))
 
     def set_table(
         self,
@@ -62,7 +72,7 @@ class RemoteTables(RemoteBase, Tables):
             message,
         )
         place = f"{self._repo_path(target.repo)}/table"
-        made: Commit = self._client.send("PUT", place, body, kind=Commit, **at(target))
+        made: Commit = self._client.send("PUT", place, body, kind=Commit, **of_table(target))
         return made
 
     def _spark_session(self) -> Session:
@@ -73,7 +83,7 @@ class RemoteTables(RemoteBase, Tables):
         return start(SparkOptions.of(self._settings))
 
 
-def at(target: Ref) -> dict[str, Any]:
+def of_table(target: Ref) -> dict[str, Any]:
     """The revision and folder of a table as parameters of a request."""
     return {"at": target.ref, "path": target.path}
 

@@ -12,7 +12,7 @@ from trunkline.errors import CommitUnknown, Unavailable
 from trunkline.model.commits import Commit
 from trunkline.model.refs import Ref
 from trunkline.sdk.remote.base import RemoteBase
-from trunkline.sdk.remote.tables import at
+from trunkline.sdk.remote.tables import of_table
 from trunkline.sdk.tablewriting import TableWriting, as_mode, as_names
 from trunkline.sdk.wire.arrow import stream_bytes
 from trunkline.sdk.wire.tables import Merge, NewCompaction, RowsDeletion, RowsUpdate, names_text
@@ -95,13 +95,13 @@ class RemoteTableWriting(RemoteBase, TableWriting):
     def _change(self, ref: str, verb: str, body: Any, kind: Any) -> Any:
         target = self._ref(ref)
         place = f"{self._repo_path(target.repo)}/table/{verb}"
-        return self._client.send("POST", place, body, kind=kind, **at(target))
+        return self._client.send("POST", place, body, kind=kind, **of_table(target))
 
     def _send_rows(self, target: Ref, verb: str, data: Any, options: dict[str, Any]) -> bytes:
         """Rows as they are read. What has no rows at all is refused before anything is sent."""
         place = self._repo_path(target.repo)
         reader = _reader(data)
-        params = {**at(target), **options}
+        params = {**of_table(target), **options}
         headers = {"Content-Type": ARROW}
         try:
             answer = self._client.upload(

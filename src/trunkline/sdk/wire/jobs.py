@@ -21,3 +21,10 @@ class Waited:
 
     jobs: list[Job]
     seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Sentences, each for itself."""
+
+    lines: list[str]

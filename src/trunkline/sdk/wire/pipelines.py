@@ -169,20 +169,26 @@ def declared_of(body: DeclaredPipeline) -> Declared:
 
     where = body.where or "the spec"
     spec = _read(body.spec, where)
-    code: dict[str, bytes] = {}
-    for file in body.code:
-        path = _code_path(file.path, where)
-        if path in code:
-            raise InvalidSpec(f"{where}: {path} is among its code twice.")
-        code[path] = _decoded(file, where)
-    if sum(map(len, code.values())) > MOST_CODE:
-        raise _too_large(where)
+    code = code_bytes(body.code, where)
     own = function_of(spec).partition(":")[0]
     for path in (f"/{own}" if own else "", body.source_path):
         if path and path not in code:
             raise InvalidSpec(f"{where}: {path} is not among its code.")
     files = tuple(sorted(code.items()))
     return Declared(spec, body.where, files, body.source, body.source_path)
+
+
+def code_bytes(files: Iterable[CodeFile], where: str) -> dict[str, bytes]:
+    """Files that were sent, by their paths."""
+    code: dict[str, bytes] = {}
+    for file in files:
+        path = _code_path(file.path, where)
+        if path in code:
+            raise InvalidSpec(f"{where}: {path} is among its code twice.")
+        code[path] = _decoded(file, where)
+    if sum(map(len, code.values())) > MOST_CODE:
+        raise _too_large(where)
+    return code
 
 
 def _read(raw: dict[str, Any], where: str) -> PipelineSpec:

@@ -16,12 +16,13 @@ from trunkline.model.access import LAKE, Permission
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import DatumInfo, Job, JobState, LogLine
 from trunkline.model.refs import parse_repo
-from trunkline.sdk.wire.jobs import WAIT_SECONDS, Cancel, Waited
+from trunkline.sdk import why
+from trunkline.sdk.wire.jobs import WAIT_SECONDS, Cancel, Waited, Why
 from trunkline.sdk.wire.pipelines import Started
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ANYBODY, READ_REPO, WRITE_REPO, Call, Caller, Needs, On, Routes
 from trunkline.server.following import followed, looked, position_of, until_changed
-from trunkline.server.hidden_inputs import shown_datums, shown_job, shown_jobs
+from trunkline.server.hidden_inputs import shown_datums, shown_job, shown_jobs, shown_why
 from trunkline.server.lines import Lines, lines
 from trunkline.server.paging import Cursor, Limit, decoded, encoded, page_by_number
 
@@ -88,6 +89,16 @@ async def wait_for_job(
 def cancel_job(call: Caller, project: str, repo: str, job: str, body: Cancel) -> Job:
     """Stop a job and all of its set that waits for it."""
     return shown_job(call, call.lake.cancel_job(f"{project}/{repo}@{job}", body.reason))
+
+
+@routes.GET(f"{ONE}/why", READ_REPO)
+def why_job(call: Caller, project: str, repo: str, job: str) -> Why:
+    """In words: what made a job start, what was new to it, what it did, how it ended."""
+    key, found = call.lake._find(f"{project}/{repo}@{job}")
+    inputs = [one.repo for one in found.inputs]
+    core = call.lake._core
+    told = shown_why(call, found.pipeline, inputs, lambda seen: why.why_job(core, key, found, seen))
+    return Why(told)
 
 
 @routes.GET(f"{ONE}/datums", READ_REPO)

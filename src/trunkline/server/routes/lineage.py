@@ -33,9 +33,13 @@ def get_lineage(call: Caller, ref: str, limit: Limit = 20) -> Lineage:
 
 @routes.GET("/lineage/columns", READ_REF)
 def get_column_lineage(call: Caller, ref: str, column: str | None = None) -> ColumnLineage:
-    """What the columns of a table, or one of them, were made from."""
+    """What the columns of a table, or one of them, were made from, and what is made from them."""
     found, sees = call.lake.column_lineage(ref, column), _sees(call)
-    return replace(found, columns=visible_columns(found.columns, sees))
+    return replace(
+        found,
+        columns=visible_columns(found.columns, sees),
+        down=visible_columns(found.down, sees),
+    )
 
 
 @routes.GET("/graph", ANYBODY)

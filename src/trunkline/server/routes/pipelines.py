@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from trunkline.errors import NotFound
+from typing import Any
+
+from trunkline.errors import NotAllowed, NotFound
 from trunkline.lake.control import Backfill
 from trunkline.lake.pipelines import Applied
 from trunkline.lake.versions import Declared
 from trunkline.model.access import Permission
-from trunkline.model.commits import Commit
+from trunkline.model.commits import Commit, RepoName
 from trunkline.model.pipelines import PipelineInfo
 from trunkline.pipelines.spec.codec import from_json
+from trunkline.pipelines.spec.schema import json_schema
+from trunkline.sdk import why
 from trunkline.sdk.pipelines import mode_of
 from trunkline.sdk.reports import ApplyReport, PlanReport
+from trunkline.sdk.spectext import PipelineText, SpecText, declaration_of
+from trunkline.sdk.wire.jobs import Why
 from trunkline.sdk.wire.pipelines import (
     ComingTick,
     DatumOf,
@@ -30,13 +36,19 @@ from trunkline.server.calls import (
     MAINTAIN_REPO,
     READ_REPO,
     WRITE_REPO,
+    WRITE_SOMETHING,
     Caller,
     Needs,
     On,
     Routes,
 )
 from trunkline.server.declaring import require_apply, require_plan
-from trunkline.server.hidden_inputs import shown_backfills, shown_pipeline, shown_plan
+from trunkline.server.hidden_inputs import (
+    shown_backfills,
+    shown_pipeline,
+    shown_plan,
+    shown_why,
+)
 from trunkline.server.limits import LARGEST_MANY
 from trunkline.server.lines import Lines, lines
 from trunkline.server.paging import Cursor, Limit, page
@@ -75,6 +87,21 @@ def datums_of(call: Caller, body: Declaration) -> Lines:
     return lines(DatumOf, (DatumOf(name, datum) for name, datum in found))
 
 
+@routes.POST("/pipelines/read", WRITE_SOMETHING)
+def read_text(call: Caller, body: SpecText) -> Declaration:
+    """Pipelines from the text of an editor, as applying takes them. Nothing happens, or is run.
+
+    YAML or JSON. Files that the specs name must be in `code`.
+    """
+    return declaration_of(body)
+
+
+@routes.GET("/pipelines/schema", ANYBODY)
+def get_schema(call: Caller) -> dict[str, Any]:
+    """The JSON Schema of a spec, for editors."""
+    return json_schema()
+
+
 @routes.GET("/projects/{project}/plan", ANYBODY)
 def due(call: Caller, project: str) -> PlanReport:
     """What the next job of each pipeline would do now."""
@@ -109,6 +136,29 @@ def list_versions(
     """Every version, newest first."""
     found = [shown_pipeline(call, one) for one in call.lake.pipeline_versions(f"{project}/{repo}")]
     return page(found, lambda one: _downwards(one.version), limit, cursor)
+
+
+@routes.GET(f"{ONE}/text", READ_REPO)
+def get_text(call: Caller, project: str, repo: str, version: int | None = None) -> PipelineText:
+    """A pipeline to be edited and applied again: YAML, and its files of code.
+
+    Only for those who may read all that it reads, as these are named in it.
+    """
+    info = call.lake.pipeline(f"{project}/{repo}", version)
+    if shown_pipeline(call, info) is not info:
+        raise NotAllowed(
+            f"{call.who.name} may not read all that {info.name} reads.",
+            hint="Ask an admin for the role.",
+        )
+    return call.lake.pipeline_text(f"{project}/{repo}", version)
+
+
+@routes.GET(f"{ONE}/why", READ_REPO)
+def why_pipeline(call: Caller, project: str, repo: str) -> Why:
+    """In words: why a pipeline does not run now, or that it does."""
+    name, core = RepoName(project, repo), call.lake._core
+    inputs = call.lake.pipeline(f"{project}/{repo}").inputs
+    return Why(shown_why(call, name, inputs, lambda seen: why.why_pipeline(core, name, seen)))
 
 
 @routes.POST(f"{ONE}/restore", MAINTAIN_REPO)

@@ -36,6 +36,9 @@ from trunkline.server.queries.query import Query
 routes = Routes(tags=["sql"])
 
 Wait = Annotated[float, Parameter(ge=0, le=MOST_WAIT, description="Seconds to wait for its end.")]
+Start = Annotated[
+    int | None, Parameter(ge=0, le=2**53, description="The row to begin at, instead of a cursor.")
+]
 _ANY = Needs(On.BODY, Permission.READ)
 _ROWS = {200: {"content": {ARROW: {}}, "description": "The rows."}}
 _RUN = {200: {"content": {CSV: {}, JSON: {}, ARROW: {}}, "description": "The rows."}}
@@ -116,11 +119,19 @@ async def get_query(
 
 @routes.GET("/sql/{query}/rows", ANYBODY)
 async def get_rows(
-    call: Caller, query: str, limit: Limit = 100, cursor: Cursor = None, wait: Wait = MOST_WAIT
+    call: Caller,
+    query: str,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    start: Start = None,
+    wait: Wait = MOST_WAIT,
 ) -> RowsPage:
     """A page of rows. Of a query that still runs they come as soon as they are there."""
     found = keeper_of(call.service).get(call.who, query)
-    start = row_of(cursor)
+    if start is None:
+        start = row_of(cursor)
+    elif cursor is not None:
+        raise Usage("A page begins at a row or at a cursor, not at both.")
     if not await found.until(lambda: found.spool.rows >= start + limit, wait):
         raise Precondition(f"The query {query} still runs.", hint="Ask for its rows again later.")
     spool, result = found.rows(), found.result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -12,8 +13,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from trunkline.errors import Usage
+from trunkline.model.access import Permission
 from trunkline.model.commits import DEFAULT_BRANCH, Commit
+from trunkline.model.refs import parse_ref
 from trunkline.sdk.laketable import TableInfo
+from trunkline.sdk.tablehistory import TableVersion, versions_page
 from trunkline.sdk.wire.arrow import PIECE, checked_stream, rows_of, stepped, stream_bytes
 from trunkline.sdk.wire.sql import RowsPage
 from trunkline.sdk.wire.tables import (
@@ -28,7 +32,16 @@ from trunkline.sdk.wire.tables import (
 )
 from trunkline.sdk.wire.values import ARROW, Page, adapter
 from trunkline.server.calls import ANYBODY, READ_REPO, WRITE_REPO, Call, Caller, Routes
-from trunkline.server.paging import MOST, Cursor, Limit, encoded, page_by_number, row_of
+from trunkline.server.hidden_inputs import shown_commits
+from trunkline.server.paging import (
+    MOST,
+    Cursor,
+    Limit,
+    decoded,
+    encoded,
+    page_by_number,
+    row_of,
+)
 from trunkline.server.queries.answers import begun
 from trunkline.server.uploads.arrowsizes import check_sizes
 from trunkline.server.uploads.bodies import spooled
@@ -55,14 +68,18 @@ _ROWS = {200: {"model": RowsPage, "content": {ARROW: {}}, "description": "The ro
 
 @routes.GET("/tables", ANYBODY)
 def list_all_tables(
-    call: Caller, project: str | None = None, limit: Limit = 100, cursor: Cursor = None
+    call: Caller,
+    project: str | None = None,
+    at: Annotated[str | None, Query(description="As of this commit set: its id.")] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> Page[TableInfo]:
-    """The tables of a project at main, of those repos that the caller may read."""
+    """The tables of a project at main, or as of a set, of those repos that the caller may read."""
     if project is not None:
         call.require_project_seen(project)
     lake = call.lake.bound(project=project)
     seen = call.visible(lake._table_repos(), lambda repo: repo)
-    found = (info for repo in seen for info in lake._tables_at_main(repo))
+    found = lake._all_tables(seen, at, lambda repo: call.may(Permission.READ, repo))
     return page_by_number(found, limit, cursor)
 
 
@@ -93,6 +110,29 @@ def describe_table(
     info, commit = call.lake._described_at(_ref(project, repo, at, path))
     response.headers[COMMIT] = commit
     return info
+
+
+@routes.GET("/repos/{project}/{repo}/table/history", READ_REPO)
+def table_history(
+    call: Caller,
+    project: str,
+    repo: str,
+    at: str = DEFAULT_BRANCH,
+    path: str | None = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[TableVersion]:
+    """The commits along first parents that changed a table, newest first; rows are not read.
+
+    A page may be short or empty: `next` alone tells whether there are more.
+    """
+    ref = parse_ref(_ref(project, repo, at, path))
+    found = versions_page(call.lake._core, ref, limit, decoded(cursor))
+    messages = [one.message for one in shown_commits(call, found.commits)]
+    versions = [
+        replace(one, message=message) for one, message in zip(found.versions, messages, strict=True)
+    ]
+    return Page(versions, encoded(found.rest) if found.rest else None)
 
 
 @routes.PUT("/repos/{project}/{repo}/table", WRITE_REPO)

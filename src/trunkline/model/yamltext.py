@@ -35,8 +35,8 @@ def _entry(head: str, value: object) -> Iterator[str]:
         for member in value:
             yield from _member(member)
     elif isinstance(value, str) and _is_block(value):
-        yield f"{head} |"
-        for line in value[:-1].split("\n"):
+        yield f"{head} |" if value.endswith("\n") else f"{head} |-"
+        for line in value.removesuffix("\n").split("\n"):
             yield f"  {line}" if line else ""
     else:
         yield f"{head} {_scalar(value)}"
@@ -73,10 +73,10 @@ def _long(value: object) -> bool:
 
 
 def _is_block(text: str) -> bool:
-    """Whether `|` keeps the text exactly."""
-    body = text[:-1]
+    """Whether `|` or `|-` keeps the text exactly."""
+    body = text.removesuffix("\n")
     plain = all(line.isprintable() and line == line.rstrip() for line in body.split("\n"))
-    return text.endswith("\n") and bool(body.strip()) and plain and not body.startswith((" ", "\n"))
+    return plain and body[:1] not in ("", " ", "\n") and body[-1] != "\n"
 
 
 def _scalar(value: object, in_flow: bool = False) -> str:

@@ -1,0 +1,46 @@
+/** Which screen is where. Each is loaded when it is first opened. */
+import { createBrowserRouter, type RouteObject } from "react-router";
+import { Broken, NotThere } from "./Broken";
+import { Shell } from "./Shell";
+
+type Screen = () => Promise<{ default: React.ComponentType }>;
+
+const at = (path: string, screen: Screen): RouteObject => ({
+  path,
+  lazy: async () => ({ Component: (await screen()).default }),
+});
+
+export const routes: RouteObject[] = [
+  at("/login", () => import("~/features/access/LoginPage")),
+  {
+    Component: Shell,
+    HydrateFallback: () => null,
+    children: [
+      {
+        ErrorBoundary: Broken,
+        children: [
+          at("/", () => import("~/features/home/HomePage")),
+          at("/graph", () => import("~/features/graph/GraphPage")),
+          at("/repos", () => import("~/features/repo/ReposPage")),
+          at("/repos/:project/:repo", () => import("~/features/repo/RepoPage")),
+          at("/pipelines", () => import("~/features/pipeline/PipelinesPage")),
+          at("/pipelines/new", () => import("~/features/pipeline/NewPipelinePage")),
+          at("/pipelines/:project/:repo", () => import("~/features/pipeline/PipelinePage")),
+          at("/jobs", () => import("~/features/jobs/JobsPage")),
+          at("/jobs/:project/:repo/:id", () => import("~/features/jobs/JobPage")),
+          at("/sets/:id", () => import("~/features/jobs/SetPage")),
+          at("/tables", () => import("~/features/table/TablesPage")),
+          at("/tables/:project/:repo", () => import("~/features/table/TablePage")),
+          at("/sql", () => import("~/features/sql/SqlPage")),
+          at("/streams", () => import("~/features/streams/StreamsPage")),
+          at("/streams/:project/:repo", () => import("~/features/streams/StreamPage")),
+          at("/lineage", () => import("~/features/lineage/LineagePage")),
+          at("/admin", () => import("~/features/admin/AdminPage")),
+          { path: "*", Component: NotThere },
+        ],
+      },
+    ],
+  },
+];
+
+export const router = createBrowserRouter(routes);

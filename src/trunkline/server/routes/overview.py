@@ -1,0 +1,113 @@
+"""The whole lake at a glance, now and then; what happened; finding things; how it is set up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Annotated
+
+from fastapi import Query
+
+from trunkline.errors import AmbiguousId
+from trunkline.lake.overview import overview
+from trunkline.lake.search import search
+from trunkline.lake.sets import sets_page
+from trunkline.model.access import LAKE, Permission
+from trunkline.model.commits import Origin, RepoName
+from trunkline.model.overview import Found, Overview, OverviewNode, SetSummary, SettingInfo
+from trunkline.sdk.settings import shown_settings
+from trunkline.sdk.wire.values import Page
+from trunkline.server.calls import ADMIN_LAKE, ANYBODY, Call, Caller, Routes
+from trunkline.server.hidden_inputs import HIDDEN, WORD, without_names
+from trunkline.server.paging import Cursor, Limit, decoded, encoded
+
+routes = Routes(tags=["overview"])
+
+Project = Annotated[str | None, Query(description="One project; without it, all of them.")]
+At = Annotated[str | None, Query(description="The id of a commit set, or its first digits.")]
+Text = Annotated[str, Query(min_length=1, max_length=200, description="A part of a name.")]
+
+
+@routes.GET("/overview", ANYBODY)
+def get_overview(call: Caller, project: Project = None, at: At = None) -> Overview:
+    """Every repo and pipeline that the caller may read, and how it is; or was, at a commit set."""
+    if project is not None:
+        call.require_project_seen(project)
+    sees = _sees(call)
+    try:
+        found = overview(call.lake._core, project, at, sees)
+    except AmbiguousId:
+        # The others may be of repos that the caller may not see.
+        raise AmbiguousId(f'The id "{at}" is not unique.', hint="Give more digits.") from None
+    if sees is None:
+        return found
+    edges = (one for one in found.edges if sees(one.source) and sees(one.target))
+    words = _words(call)
+    nodes = (_shown(call, one, sees, words) for one in found.nodes if sees(one.name))
+    return replace(found, nodes=tuple(nodes), edges=tuple(edges))
+
+
+@routes.GET("/sets", ANYBODY)
+def list_sets(
+    call: Caller, project: Project = None, limit: Limit = 50, cursor: Cursor = None
+) -> Page[SetSummary]:
+    """The changes of the lake with all that each caused, newest first: what the caller may read."""
+    if project is not None:
+        call.require_project_seen(project)
+    words = _words(call)
+    page = sets_page(call.lake._core, project, limit, decoded(cursor), _sees(call), words)
+    return Page(page.items, encoded(page.rest) if page.rest else None)
+
+
+@routes.GET("/search", ANYBODY)
+def search_lake(call: Caller, q: Text, limit: Limit = 20) -> Found:
+    """Repos, pipelines, branches, tags, commits, jobs, tables, columns and files by name.
+
+    Of files, and of the columns of tables, those at the head of `main`; `partial` tells that
+    there were too many to look at all of them.
+    """
+    return search(call.lake._core, q, limit, _sees(call))
+
+
+@routes.GET("/settings", ADMIN_LAKE)
+def list_settings(call: Caller) -> Page[SettingInfo]:
+    """The settings that the server runs with, and where each came from; secrets are hidden."""
+    return Page(shown_settings(call.service.settings))
+
+
+def _sees(call: Call) -> Callable[[RepoName], bool] | None:
+    """What the caller may read, asked once for each name; None for everything."""
+    who, known = call.who, dict[RepoName, bool]()
+    if who.may(Permission.READ, LAKE):
+        return None
+
+    def sees(repo: RepoName) -> bool:
+        if repo not in known:
+            known[repo] = who.may_repo(Permission.READ, repo)
+        return known[repo]
+
+    return sees
+
+
+def _words(call: Call) -> Callable[[str], str]:
+    """Messages without names that the caller may not know; many commits have the same one."""
+    return lru_cache(maxsize=None)(lambda text: without_names(call, text))
+
+
+def _shown(
+    call: Call, node: OverviewNode, sees: Callable[[RepoName], bool], words: Callable[[str], str]
+) -> OverviewNode:
+    """A node without what a pipeline's reader may not know of its inputs."""
+    if call.may(Permission.MAINTAIN, node.name):
+        return node
+    head, job = node.head, node.job
+    if head is not None and head.origin != Origin.USER:
+        head = replace(head, message=words(head.message))
+    reads_hidden = not all(map(sees, node.inputs))
+    if job is not None:
+        # What caused it may lie further up than what it reads.
+        told = (lambda text: text and WORD) if reads_hidden else words
+        job = replace(job, reason=told(job.reason), cause=told(job.cause))
+    inputs = tuple(one if sees(one) else HIDDEN for one in node.inputs)
+    return replace(node, head=head, job=job, inputs=inputs)
