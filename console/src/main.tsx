@@ -12,7 +12,6 @@ import { ApiError } from "./api/errors";
 import { router } from "./app/routes";
 import { nonce } from "./lib/nonce";
 import { applyTheme } from "./lib/theme";
-import { Toasts } from "./ui/toast";
 
 applyTheme();
 setNonce(nonce);
@@ -35,7 +34,6 @@ createRoot(document.getElementById("root")!).render(
     <QueryClientProvider client={client}>
       <Tooltip.Provider>
         <RouterProvider router={router} />
-        <Toasts />
       </Tooltip.Provider>
     </QueryClientProvider>
   </StrictMode>,

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.console.looking import Watch
 from tests.console.sample import MAKING_SECONDS, copy_sample
@@ -21,6 +21,7 @@ from tests.spark import SHORT_LIVED_CONF
 from trunkline.server.console import FOLDER
 
 PATIENCE_MS = 20_000
+expect.set_options(timeout=PATIENCE_MS)
 _ARGUMENTS = (
     "--headless",
     "--no-sandbox",

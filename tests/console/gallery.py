@@ -102,6 +102,12 @@ def files() -> dict[str, bytes]:
     }
 
 
+def put(lake: RemoteLake, ref: str, name: str, message: str) -> None:
+    """A commit with one file that holds its own name."""
+    with lake.commit(ref, message=message) as commit:
+        commit.put(f"/{name}", name.encode())
+
+
 def make_gallery(lake: RemoteLake, repo: str = "gallery") -> None:
     lake.create_repo(repo, "One file of every kind")
     with lake.commit(f"{repo}@main", message="All kinds") as commit:
@@ -112,14 +118,9 @@ def make_gallery(lake: RemoteLake, repo: str = "gallery") -> None:
 def make_branches(lake: RemoteLake, repo: str = "branched") -> None:
     """A branch beside main, merged, and a tag."""
     lake.create_repo(repo)
-
-    def put(branch: str, name: str, message: str) -> None:
-        with lake.commit(f"{repo}@{branch}", message=message) as commit:
-            commit.put(f"/{name}", name.encode())
-
-    put("main", "a.txt", "First on main")
+    put(lake, f"{repo}@main", "a.txt", "First on main")
     lake.create_branch(f"{repo}@side")
-    put("side", "b.txt", "On the side")
-    put("main", "c.txt", "Second on main")
+    put(lake, f"{repo}@side", "b.txt", "On the side")
+    put(lake, f"{repo}@main", "c.txt", "Second on main")
     lake.merge(f"{repo}@side", f"{repo}@main", message="Both together")
     lake.create_tag(f"{repo}@v1", "main~1", message="Before the merge")

@@ -85,4 +85,8 @@ export const commitQueries = {
 
 /** Undoes a commit with a new one, on a branch. */
 export const revert = (repo: RepoName, commit: string, branch: string, message: string) =>
-  data(api.POST("/api/v1/revert", { body: { ref: ref(repo, commit), branch, message } }));
+  data(
+    api.POST("/api/v1/revert", {
+      body: { ref: ref(repo, commit), branch: ref(repo, branch), message },
+    }),
+  );

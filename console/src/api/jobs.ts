@@ -1,6 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, data, everything } from "./client";
-import { ApiError } from "./errors";
 import { key } from "./keys";
 import type { Job, RepoName, Schema } from "./types";
 
@@ -86,19 +85,14 @@ export const jobQueries = {
           ),
         ),
     }),
-  /** The jobs of a commit set. A set without any is no error here. */
+  /** The jobs of a commit set; none if it has none. */
   ofSet: (id: string) =>
     queryOptions({
       queryKey: key("jobs", null, "set", id),
-      queryFn: async (): Promise<Job[]> => {
-        try {
-          const params = { path: { set_id: id } };
-          return (await data(api.GET("/api/v1/sets/{set_id}/jobs", { params }))).items;
-        } catch (error) {
-          if (error instanceof ApiError && error.status === 404) return [];
-          throw error;
-        }
-      },
+      queryFn: () =>
+        everything((cursor) =>
+          data(api.GET("/api/v1/jobs", { params: { query: { id, cursor, limit: MOST } } })),
+        ),
     }),
 };
 

@@ -31,14 +31,17 @@ export const tableQueries = {
           data(api.GET("/api/v1/projects", { params: { query: { cursor, limit: MOST } } })),
         ),
     }),
-  list: (project: string) =>
+  /** Those of a project at main, or as of a commit set. */
+  list: (project: string, moment?: string) =>
     queryOptions({
-      queryKey: key("tables", null, "list", project),
+      queryKey: key("tables", null, "list", project, moment),
       queryFn: () =>
         everything(
           (cursor) =>
             data(
-              api.GET("/api/v1/tables", { params: { query: { project, cursor, limit: MOST } } }),
+              api.GET("/api/v1/tables", {
+                params: { query: { project, at: moment, cursor, limit: MOST } },
+              }),
             ) as Promise<Page<TableInfo>>,
         ),
     }),

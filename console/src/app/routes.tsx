@@ -1,5 +1,6 @@
 /** Which screen is where. Each is loaded when it is first opened. */
-import { createBrowserRouter, type RouteObject } from "react-router";
+import { createBrowserRouter, Outlet, type RouteObject } from "react-router";
+import { Toasts } from "~/ui/toast";
 import { Broken, NotThere } from "./Broken";
 import { Shell } from "./Shell";
 
@@ -10,7 +11,17 @@ const at = (path: string, screen: Screen): RouteObject => ({
   lazy: async () => ({ Component: (await screen()).default }),
 });
 
-export const routes: RouteObject[] = [
+/** Messages may have links, so they stand inside the router. */
+function Root() {
+  return (
+    <>
+      <Outlet />
+      <Toasts />
+    </>
+  );
+}
+
+const screens: RouteObject[] = [
   at("/login", () => import("~/features/access/LoginPage")),
   {
     Component: Shell,
@@ -43,4 +54,6 @@ export const routes: RouteObject[] = [
   },
 ];
 
-export const router = createBrowserRouter(routes);
+export const router = createBrowserRouter([
+  { Component: Root, HydrateFallback: () => null, children: screens },
+]);

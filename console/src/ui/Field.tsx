@@ -1,9 +1,12 @@
 import { Search as SearchIcon } from "lucide-react";
-import type {
-  InputHTMLAttributes,
-  ReactNode,
-  SelectHTMLAttributes,
-  TextareaHTMLAttributes,
+import {
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+  useEffect,
+  useRef,
+  useState,
 } from "react";
 import styles from "./Field.module.css";
 
@@ -66,6 +69,27 @@ export function Check({
   );
 }
 
+/** What is typed, at once; `value` follows later where it stands in the URL.
+ *
+ * A value that comes back as it was told is no news: writing it into the box would undo what was
+ * typed meanwhile, and move the caret.
+ */
+function useTyped(value: string, onChange: (text: string) => void) {
+  const [typed, setTyped] = useState(value);
+  const told = useRef<string[]>([]);
+  useEffect(() => {
+    const own = told.current.lastIndexOf(value);
+    told.current = own < 0 ? [] : told.current.slice(own + 1);
+    if (own < 0) setTyped(value);
+  }, [value]);
+  const type = (text: string) => {
+    setTyped(text);
+    told.current.push(text);
+    onChange(text);
+  };
+  return [typed, type] as const;
+}
+
 export function SearchBox({
   label,
   value,
@@ -76,6 +100,7 @@ export function SearchBox({
   value: string;
   onChange: (text: string) => void;
 }) {
+  const [typed, type] = useTyped(value, onChange);
   return (
     <div className={styles.search}>
       <SearchIcon size={15} aria-hidden />
@@ -84,8 +109,8 @@ export function SearchBox({
         className={styles.input}
         aria-label={label}
         placeholder={label}
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
+        value={typed}
+        onChange={(event) => type(event.target.value)}
         spellCheck={false}
         {...rest}
       />

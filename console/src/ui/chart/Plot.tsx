@@ -30,6 +30,10 @@ export default function PlotChart({ label, draw, height = 220 }: PlotProps) {
     });
     // A style element counts when it is put on the page, and only with the page's nonce.
     for (const style of chart.querySelectorAll("style")) style.nonce = nonce;
+    // Its parts have labels that no role allows; all is said by the label of the whole.
+    chart.setAttribute("aria-hidden", "true");
+    // The chart is one picture with one name; names of its parts are for no one.
+    for (const part of chart.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
     place.current!.replaceChildren(chart);
   }, [draw, width, height]);
   return (

@@ -28,6 +28,8 @@ export default function Diff({
       extensions: [
         base(true),
         lineNumbers(),
+        // Halves are narrow, and do not scroll by themselves.
+        EditorView.lineWrapping,
         language === "sql" ? sql() : languageFor(language),
         EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
       ],
