@@ -87,7 +87,7 @@ def files() -> dict[str, bytes]:
         b'<script>alert(1)</script><rect width="40" height="20" fill="teal"/></svg>',
         "/sound.wav": wav(),
         "/film.webm": base64.b64decode("".join(_WEBM)),
-        "/rows.csv": b"id,amount\n" + b"".join(b"%d,%d.50\n" % (n, n) for n in range(1, 301)),
+        "/rows.csv": b"id,amount\n" + b"".join(b"%d,%d.50\n" % (n, n) for n in range(1, 701)),
         "/rows.parquet": parquet.getvalue(),
         "/rows.orc": orced.getvalue(),
         "/lines.jsonl": b'{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n',

@@ -60,7 +60,8 @@ def act(page: Page, user: str, what: str) -> None:
 # -- people ------------------------------------------------------------------------------------
 
 
-def test_a_users_life(admin: Page, sample: Path):
+def test_a_users_life(admin: Page, sample: Path, watch: Watch):
+    watch.forgive("status of 400")
     admin.goto("/admin?tab=users")
     expect(rows(admin, "Users").filter(has_text=HOSTILE)).to_contain_text("rita")
     assert admin.locator("img").count() == 0
@@ -105,11 +106,12 @@ def test_a_users_life(admin: Page, sample: Path):
         assert "bob" not in [one.name for one in lake.users()]
 
 
-def test_the_last_admin_stays(admin: Page):
+def test_the_last_admin_stays(admin: Page, watch: Watch):
+    watch.forgive("status of 412")
     admin.goto("/admin?tab=users")
     act(admin, "ada", "Deactivate")
     messages = admin.get_by_role("region", name="Messages")
-    expect(messages).to_contain_text(re.compile("last admin|only admin|admin", re.IGNORECASE))
+    expect(messages).to_contain_text("admin")
     expect(rows(admin, "Users").filter(has_text="ada@")).not_to_contain_text("deactivated")
 
 

@@ -36,7 +36,7 @@ def dev(site: Serving) -> Commit:
         lake.create_branch("orders@wintersale")
         lake.create_tag("orders@season-one", "orders@main")
         with lake.commit("orders@wintersale", message=f"Sledges {HOSTILE}") as commit:
-            commit.put_bytes("/sledges.csv", b"a,b\n1,2\n")
+            commit.put("/sledges.csv", b"a,b\n1,2\n")
         return next(iter(lake.log("orders@wintersale")))
 
 
@@ -208,6 +208,7 @@ def test_screens_actions_and_what_was_opened_before(page: Page):
     look_for(page, "new pipe", "Actions", "New pipeline")
     expect(page).to_have_url(re.compile("/pipelines/new"))
     page.keyboard.press("Control+k")
+    expect(palette(page).get_by_role("combobox")).to_be_focused()
     page.keyboard.type("new repo")
     palette(page).get_by_role("option", name="New repo").click()
     expect(page.get_by_role("dialog", name="New repo")).to_be_visible()
@@ -229,6 +230,7 @@ def test_hostile_text_is_text_and_nothing_is_said_to_be_nothing(page: Page, dev:
     expect(page.get_by_role("region", name="Figures")).to_be_visible()
     expect(page.get_by_text(f"Sledges {HOSTILE}").first).to_be_visible()
     page.keyboard.press("Control+k")
+    expect(palette(page).get_by_role("combobox")).to_be_focused()
     page.keyboard.type("sledges")
     expect(palette(page).get_by_role("option", name=HOSTILE)).to_be_visible()
     assert axe(page) == []

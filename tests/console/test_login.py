@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 import trunkline as tl
 from tests.console.looking import Watch, axe, shot
@@ -91,18 +91,28 @@ def test_logging_out(page: Page):
 
 
 def test_a_session_that_ended_leads_to_the_door_and_back(page: Page, sample: Path):
-    page.goto("/login?next=/graph")
+    page.goto("/login?next=/repos")
     log_in(page)
-    expect(page.get_by_role("link", name="Repos", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="ada")).to_be_visible()
+    page.goto("about:blank")
     with tl.open(sample) as lake:
         for token in lake.tokens("ada"):
             if token.kind == "session" and token.revoked is None:
                 lake.revoke_token(token.id)
-    page.get_by_role("link", name="Tables", exact=True).click()
-    expect(page).to_have_url(re.compile(r"/login\?next=%2Ftables"))
+    page.goto("/tables?q=rep")
+    expect(page).to_have_url(re.compile(r"/login\?next=%2Ftables%3Fq%3Drep"))
     log_in(page)
-    expect(page).to_have_url(re.compile("/tables"))
+    expect(page).to_have_url(re.compile(r"/tables\?q=rep"))
     expect(page.get_by_role("button", name="ada")).to_be_visible()
+
+
+def test_a_session_that_ends_while_one_looks(page: Page, context: BrowserContext):
+    page.goto("/login?next=/repos")
+    log_in(page)
+    expect(page.get_by_role("link", name="orders")).to_be_visible()
+    context.clear_cookies()
+    page.get_by_role("link", name="Jobs", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/login\?next=%2Fjobs"))
 
 
 # -- other servers -----------------------------------------------------------------------------

@@ -399,3 +399,17 @@ def test_a_set_shows_only_its_jobs_that_one_may_read(graph: Graph, as_: As):
     assert refused[0] is errors.NotAllowed
     assert "c" not in refused[1].split()
     assert len(graph.sets("b")) == len(graph.sets("c")) == 1
+
+
+def test_a_set_without_jobs_has_none_and_an_unknown_one_is_not_there(graph: Graph, as_: As):
+    graph.apply("b", tl.pfs("orders", "/*"), ["true"])
+    quiet, busy = graph.put("mine/own", a="1"), graph.put("orders", a="1")
+
+    def jobs_of(who: str, set_id: str) -> list[str]:
+        found = as_(who)._client.get(Any, f"/sets/{set_id}/jobs")
+        return [one["pipeline"]["repo"] for one in found["items"]]
+
+    assert jobs_of("reader", quiet) == jobs_of("mine", quiet) == []
+    assert jobs_of("reader", busy) == ["b"]
+    for who, unseen in (("reader", "0" * 32), ("mine", "0" * 32), ("mine", busy), ("one", quiet)):
+        assert said(lambda: jobs_of(who, unseen))[0] is errors.NotFound  # noqa: B023

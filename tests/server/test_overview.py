@@ -96,8 +96,13 @@ def test_what_lies_further_up_is_not_named_either(tmp_path: Path):
         assert WORD in str(lake.overview("default").nodes)
         lake.create_user("bob", roles={"default": "reader"})
         with connect(url, lake.create_token(owner="bob").token, lake._settings) as remote:
-            for told in (remote.overview(), remote.sets(limit=None), remote.search(WORD)):
+            jobs = remote.jobs(all_projects=True)
+            for told in (remote.overview(), remote.sets(limit=None), remote.search(WORD), jobs):
                 assert WORD not in str(told)
+            assert {one.pipeline.repo: HIDDEN in one.cause for one in jobs} == {
+                "near": True,
+                "report": True,
+            }
             report = next(one for one in remote.overview().nodes if one.name.repo == "report")
             assert report.job is not None and HIDDEN in report.job.cause
 

@@ -31,6 +31,8 @@ describe("an answer of the API", () => {
 
 it("tells a server that is away from a bug", () => {
   expect(asApiError(new TypeError("Failed to fetch")).code).toBe("unreachable");
+  expect(asApiError(new TypeError("Load failed")).code).toBe("unreachable");
+  expect(asApiError(new TypeError("x is not a function")).code).toBe("failed");
   expect(asApiError(new Error("odd")).message).toBe("odd");
   const same = new ApiError(400, "usage", "no");
   expect(asApiError(same)).toBe(same);

@@ -30,10 +30,13 @@ export function errorOf(status: number, body: unknown): ApiError {
   return new ApiError(status, "failed", `The server answered ${status} without saying why.`);
 }
 
+/** How Chromium, Firefox and Safari say that nobody answered; other TypeErrors are bugs. */
+const UNREACHABLE = /fetch|NetworkError|Load failed/i;
+
 /** Any error as one. What never reached the server is said to be so. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof TypeError) {
+  if (error instanceof TypeError && UNREACHABLE.test(error.message)) {
     return new ApiError(0, "unreachable", "The server cannot be reached.", "Is it running?");
   }
   return new ApiError(0, "failed", error instanceof Error ? error.message : String(error));

@@ -3,10 +3,9 @@ import { ref } from "~/lib/names";
 import { api, contentUrl, data } from "./client";
 import { errorOf } from "./errors";
 import { key } from "./keys";
-import type { RepoName, RowsPage, Schema } from "./types";
+import type { RepoName, Schema } from "./types";
 
 const PAGE = 1000;
-const ROWS = 200;
 const FOR_EVER = { staleTime: Number.POSITIVE_INFINITY };
 
 /** What is at a path. All are asked by a commit's ID, so they never change. */
@@ -45,21 +44,6 @@ export const fileQueries = {
         if (!answer.ok) throw errorOf(answer.status, await answer.json().catch(() => null));
         return new Uint8Array(await answer.arrayBuffer());
       },
-      ...FOR_EVER,
-    }),
-  /** The rows of a file that holds a table. */
-  rows: (repo: RepoName, commit: string, path: string) =>
-    infiniteQueryOptions({
-      queryKey: key("fixed", repo, "rows", commit, path),
-      queryFn: async ({ pageParam }) =>
-        // It can also answer with Arrow, so its type says nothing.
-        (await data(
-          api.GET("/api/v1/repos/{project}/{repo}/table/rows", {
-            params: { path: repo, query: { at: commit, path, limit: ROWS, cursor: pageParam } },
-          }),
-        )) as RowsPage,
-      initialPageParam: undefined as string | undefined,
-      getNextPageParam: (last) => last.next ?? undefined,
       ...FOR_EVER,
     }),
   /** The tables of a repo, or those at and below a folder. */

@@ -1,16 +1,14 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, data } from "./client";
+import { isOver } from "./jobs";
 import { key } from "./keys";
 import type { Schema } from "./types";
 
 const POLL = 2000;
-const OVER = ["success", "failure", "killed", "unrunnable"];
 
 /** Whether jobs of the set that is looked at still run: then even the past changes. */
 const isUnfinished = (overview?: Schema<"Overview">): boolean =>
-  Boolean(
-    overview?.nodes.some(({ job }) => job?.id === overview.at && !OVER.includes(job?.state ?? "")),
-  );
+  Boolean(overview?.nodes.some(({ job }) => job?.id === overview.at && !isOver(job)));
 
 const PAST = {
   staleTime: 60_000,

@@ -82,11 +82,6 @@ export const pipelineQueries = {
           data(api.GET("/api/v1/backfills", { params: { query: { cursor, limit: MOST } } })),
         ),
     }),
-  pools: () =>
-    queryOptions({
-      queryKey: key("jobs", null, "pools"),
-      queryFn: () => data(api.GET("/api/v1/pools", { params: { query: { limit: MOST } } })),
-    }),
   schema: () =>
     queryOptions({
       queryKey: key("fixed", null, "schema"),

@@ -23,14 +23,6 @@ export interface Described {
 }
 
 export const tableQueries = {
-  projects: () =>
-    queryOptions({
-      queryKey: key("repos", null, "projects"),
-      queryFn: () =>
-        everything((cursor) =>
-          data(api.GET("/api/v1/projects", { params: { query: { cursor, limit: MOST } } })),
-        ),
-    }),
   /** Those of a project at main, or as of a commit set. */
   list: (project: string, moment?: string) =>
     queryOptions({

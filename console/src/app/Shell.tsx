@@ -19,7 +19,7 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { Navigate, NavLink, Outlet, useLocation, useNavigation } from "react-router";
 import { accessQueries, logout } from "~/api/access";
 import { useConnected, useLive } from "~/api/live";
-import { MomentBar } from "~/features/moment/MomentBar";
+import { MomentBar, TimelineButton, useTimeline } from "~/features/moment/MomentBar";
 import { setTheme, useIsDark } from "~/lib/theme";
 import { Button } from "~/ui/Button";
 import { useStay } from "~/ui/Link";
@@ -72,6 +72,7 @@ function Frame({ user }: { user: string }) {
   const { pathname } = useLocation();
   const busy = useNavigation().state === "loading";
   const [finding, setFinding] = useState(false);
+  const timeline = useTimeline();
 
   useEffect(() => {
     const open = (event: KeyboardEvent) => {
@@ -90,8 +91,10 @@ function Frame({ user }: { user: string }) {
     return () => window.removeEventListener("keydown", open);
   }, []);
   useEffect(() => {
-    const out = () =>
-      window.location.assign(`/login?next=${encodeURIComponent(window.location.pathname)}`);
+    const out = () => {
+      const { pathname, search } = window.location;
+      window.location.assign(`/login?next=${encodeURIComponent(pathname + search)}`);
+    };
     window.addEventListener("trunkline:logged-out", out);
     return () => window.removeEventListener("trunkline:logged-out", out);
   }, []);
@@ -136,6 +139,7 @@ function Frame({ user }: { user: string }) {
             No connection; trying again
           </span>
         )}
+        <TimelineButton shown={timeline} />
         <Button
           kind="ghost"
           icon={dark ? Sun : Moon}
@@ -157,7 +161,7 @@ function Frame({ user }: { user: string }) {
         )}
       </header>
       <div className={styles.moment}>
-        <MomentBar />
+        <MomentBar shown={timeline} />
       </div>
       <main id="main" className={styles.main} tabIndex={-1}>
         <Outlet />

@@ -37,6 +37,5 @@ export const paths = {
   stream: (n: RepoName) => `/streams/${part(n.project)}/${part(n.repo)}`,
   lineage: (of: string, column?: string) =>
     `/lineage?${new URLSearchParams(column ? { ref: of, column } : { ref: of })}`,
-  sql: (text: string, at?: string) =>
-    `/sql?${new URLSearchParams(at ? { q: text, at } : { q: text })}`,
+  sql: (text: string) => `/sql?${new URLSearchParams({ q: text })}`,
 };

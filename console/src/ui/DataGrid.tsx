@@ -1,7 +1,15 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { copy } from "./copy";
 import styles from "./DataGrid.module.css";
-import { say } from "./toast";
 
 export type Mark = "added" | "removed" | "changed" | undefined;
 
@@ -45,6 +53,7 @@ const widthOf = (title: string, type: string, sample: unknown[]): number => {
 export function DataGrid(props: Props) {
   const { label, columns, types = NO_TYPES, count, row, onVisible, mark, onColumn } = props;
   const box = useRef<HTMLDivElement>(null);
+  const id = useId();
   const [widths, setWidths] = useState<Record<string, number>>({});
   const [active, setActive] = useState<[number, number]>([0, 0]);
   const first = row(0) !== undefined;
@@ -116,9 +125,7 @@ export function DataGrid(props: Props) {
       (event.ctrlKey || event.metaKey) &&
       !getSelection()?.toString()
     ) {
-      void navigator.clipboard
-        ?.writeText(cellText(row(r)?.[c]))
-        .then(() => say("Copied the cell."));
+      void copy(cellText(row(r)?.[c]), "Copied the cell.");
     }
   };
   const resize = (event: PointerEvent, column: string, width: number) => {
@@ -126,9 +133,11 @@ export function DataGrid(props: Props) {
     const start = event.clientX;
     const drag = (now: globalThis.PointerEvent) =>
       setWidths((old) => ({ ...old, [column]: Math.max(48, width + now.clientX - start) }));
-    const drop = () => window.removeEventListener("pointermove", drag);
-    window.addEventListener("pointermove", drag);
-    window.addEventListener("pointerup", drop, { once: true });
+    const drop = new AbortController();
+    window.addEventListener("pointermove", drag, { signal: drop.signal });
+    for (const end of ["pointerup", "pointercancel"]) {
+      window.addEventListener(end, () => drop.abort(), { signal: drop.signal });
+    }
   };
   const total = cols.getTotalSize();
   return (
@@ -139,7 +148,7 @@ export function DataGrid(props: Props) {
       aria-label={label}
       aria-rowcount={count + 1}
       aria-colcount={columns.length}
-      aria-activedescendant={count > 0 ? `cell-${active[0]}-${active[1]}` : undefined}
+      aria-activedescendant={count > 0 ? `${id}-${active[0]}-${active[1]}` : undefined}
       tabIndex={0}
       onKeyDown={move}
     >
@@ -211,7 +220,7 @@ export function DataGrid(props: Props) {
                 return (
                   <div
                     key={field.key}
-                    id={is ? `cell-${line.index}-${field.index}` : undefined}
+                    id={is ? `${id}-${line.index}-${field.index}` : undefined}
                     role="gridcell"
                     aria-colindex={field.index + 1}
                     aria-selected={is}

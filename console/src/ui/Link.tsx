@@ -12,7 +12,7 @@ export function useStay(): (to: string) => string {
   return (to) => {
     if (!moment || /[?&]moment=/.test(to)) return to;
     const [path, hash] = to.split("#", 2) as [string, string | undefined];
-    const joined = `${path}${path.includes("?") ? "&" : "?"}${MOMENT}=${moment}`;
+    const joined = `${path}${path.includes("?") ? "&" : "?"}${MOMENT}=${encodeURIComponent(moment)}`;
     return hash === undefined ? joined : `${joined}#${hash}`;
   };
 }

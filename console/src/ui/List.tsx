@@ -3,6 +3,7 @@ import { type ReactNode, useMemo } from "react";
 import { useQueryState } from "~/lib/url";
 import { Button } from "./Button";
 import styles from "./List.module.css";
+import { type More, MoreFailed } from "./More";
 
 export interface Column<Item> {
   id: string;
@@ -24,7 +25,7 @@ interface Props<Item> {
   empty?: ReactNode;
   /** In the URL, where there are several lists on one screen. */
   sortName?: string;
-  more?: { load: () => void; busy: boolean };
+  more?: More;
 }
 
 /** A list for people to read: some hundred rows. For data there is DataGrid. */
@@ -94,7 +95,8 @@ export function List<Item>(props: Props<Item>) {
           </tbody>
         </table>
       </section>
-      {more && (
+      <MoreFailed more={more} />
+      {more && !more.error && (
         <div className={styles.more}>
           <Button small onClick={more.load} busy={more.busy}>
             Show more

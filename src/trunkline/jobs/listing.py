@@ -69,7 +69,12 @@ def of_spec(core: Core, version: PipelineVersion) -> Iterator[DatumInfo]:
 
 
 def of_job(core: Core, repo: int, job: Job) -> Iterator[DatumInfo]:
-    """The datums of a job with state and reason; of one that still runs, as far as it is."""
+    """The datums of a job with state and reason; of one that still runs, as far as it is.
+
+    A stream's has none: its work is a batch.
+    """
+    if job.is_stream:
+        return
     context = load(core, repo, job)
     if job.index is None:
         yield from _of_unfinished(core, context, job)

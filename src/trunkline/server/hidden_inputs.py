@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
+from typing import TypeVar
 
 from trunkline.errors import NotFound
 from trunkline.lake.control import Backfill
@@ -19,6 +21,7 @@ from trunkline.model.access import LAKE, Permission
 from trunkline.model.commits import DEFAULT_PROJECT, Commit, Origin, RepoName
 from trunkline.model.flowstatus import StreamStatus
 from trunkline.model.jobs import DatumInfo, DatumInput, Job, JobInput
+from trunkline.model.overview import LastJob
 from trunkline.model.pipelines import PipelineInfo
 from trunkline.model.streams import Batch
 from trunkline.sdk.reports import PlanReport
@@ -27,6 +30,7 @@ from trunkline.storage.catalog import repos
 
 WORD = "(hidden)"
 HIDDEN = RepoName(DEFAULT_PROJECT, WORD)
+AnyJob = TypeVar("AnyJob", Job, LastJob)
 _KEPT = ("pipeline", "description", "schedule")
 _names = re.compile(r"[\w.-]*\w(?:/[\w.-]*\w)?")
 
@@ -53,18 +57,18 @@ def shown_pipeline(call: Call, info: PipelineInfo) -> PipelineInfo:
 
 
 def shown_job(call: Call, job: Job) -> Job:
-    if not _reads_hidden(call, job.pipeline, (one.repo for one in job.inputs)):
-        return job
-    return replace(
-        job,
-        inputs=tuple(_job_input(call, one) for one in job.inputs),
-        reason=job.reason and WORD,
-        cause=job.cause and WORD,
-    )
+    return shown_jobs(call, [job])[0]
 
 
 def shown_jobs(call: Call, jobs: Iterable[Job]) -> list[Job]:
-    return [shown_job(call, one) for one in jobs]
+    words = words_for(call)
+    return [_shown_job(call, one, words) for one in jobs]
+
+
+def with_shown_causes(job: AnyJob, reads_hidden: bool, words: Callable[[str], str]) -> AnyJob:
+    """A job without names in what is told of it: its cause may lie further up than its inputs."""
+    told = (lambda text: text and WORD) if reads_hidden else words
+    return replace(job, reason=told(job.reason), cause=told(job.cause))
 
 
 def shown_datums(
@@ -87,10 +91,11 @@ def shown_datums(
 def shown_commits(call: Call, commits: Iterable[Commit]) -> list[Commit]:
     """Commits; the messages of those that a pipeline made say what it was told of."""
     known = call.who.may(Permission.READ, LAKE)
+    words = words_for(call)
     return [
         one
         if known or one.origin is Origin.USER or call.may(Permission.MAINTAIN, one.repo)
-        else replace(one, message=without_names(call, one.message))
+        else replace(one, message=words(one.message))
         for one in commits
     ]
 
@@ -148,13 +153,19 @@ def shown_why(
     def mate(job: Job) -> Job | None:
         return shown_job(call, job) if call.may(Permission.READ, job.pipeline) else None
 
-    return [without_names(call, line) for line in told(mate)]
+    words = words_for(call)
+    return [words(line) for line in told(mate)]
 
 
 def without_names(call: Call, text: str) -> str:
     """A message in which what the caller may not read is not named."""
+    return words_for(call)(text)
+
+
+def words_for(call: Call) -> Callable[[str], str]:
+    """Messages without names that the caller may not know; many of a list are the same."""
     if call.principal is None or call.who.may(Permission.READ, LAKE):
-        return text
+        return str
     known = _Known(call)
 
     def shown(match: re.Match[str]) -> str:
@@ -164,7 +175,7 @@ def without_names(call: Call, text: str) -> str:
             return word
         return WORD
 
-    return _names.sub(shown, text)
+    return lru_cache(maxsize=None)(lambda text: _names.sub(shown, text))
 
 
 class _Known:
@@ -173,8 +184,9 @@ class _Known:
     def __init__(self, call: Call) -> None:
         self._call = call
         self.sees = _cached(lambda name: call.may(Permission.READ, name))
+        self.is_there = _cached(self._is_there)
 
-    def is_there(self, name: RepoName) -> bool:
+    def _is_there(self, name: RepoName) -> bool:
         with self._call.service.lake._core.database.read() as session:
             return repos.key_of(session, name) is not None
 
@@ -194,6 +206,13 @@ def _reads_hidden(call: Call, pipeline: RepoName, inputs: Iterable[RepoName]) ->
     if call.may(Permission.MAINTAIN, pipeline):
         return False
     return not all(call.may(Permission.READ, one) for one in inputs)
+
+
+def _shown_job(call: Call, job: Job, words: Callable[[str], str]) -> Job:
+    if call.may(Permission.MAINTAIN, job.pipeline):
+        return job
+    inputs = tuple(_job_input(call, one) for one in job.inputs)
+    return replace(with_shown_causes(job, inputs != job.inputs, words), inputs=inputs)
 
 
 def _job_input(call: Call, one: JobInput) -> JobInput:

@@ -72,6 +72,7 @@ def test_an_interval_opens_jobs_only_for_news(streams: Streams) -> None:
     assert clock.opened == 1, "one is unfinished"
     (job,) = streams.work()
     assert (job.state, job.cause) == (JobState.SUCCESS, "interval")
+    assert list(streams.lake.datums(f"plain@{job.id}")) == [], "its work is a batch"
     clock.open_due(now + 120_000_000)
     assert clock.opened == 1, "there is nothing new"
     streams.put((2, "b", 2))

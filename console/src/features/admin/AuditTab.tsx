@@ -2,7 +2,6 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { RefreshCw, ScrollText } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { type AuditEntry, accessQueries } from "~/api/access";
-import { type SizedColumn, VirtualTable } from "~/features/jobs/VirtualTable";
 import { useQueryState } from "~/lib/url";
 import { Button } from "~/ui/Button";
 import { Input, Select } from "~/ui/Field";
@@ -10,6 +9,7 @@ import { Answer, Empty } from "~/ui/Messages";
 import { Panel } from "~/ui/Page";
 import { State } from "~/ui/State";
 import { Time } from "~/ui/Time";
+import { type SizedColumn, VirtualTable } from "~/ui/VirtualTable";
 import styles from "./Admin.module.css";
 
 const OUTCOMES: Record<string, string> = {

@@ -1,4 +1,5 @@
 import { ChevronDown, KeyRound } from "lucide-react";
+import { useState } from "react";
 import { Button } from "~/ui/Button";
 import { Check } from "~/ui/Field";
 import { Popover } from "~/ui/Menu";
@@ -14,7 +15,13 @@ export function KeyPicker({
   chosen: string[];
   onChange: (key: string[]) => void;
 }) {
+  // The URL follows a little later than the hand.
+  const [picked, setPicked] = useState(chosen);
   const all = [...new Set([...chosen, ...columns])];
+  const pick = (key: string[]) => {
+    setPicked(key);
+    onChange(key);
+  };
   return (
     <Popover
       body={
@@ -24,9 +31,9 @@ export function KeyPicker({
             <Check
               key={name}
               label={name}
-              checked={chosen.includes(name)}
+              checked={picked.includes(name)}
               onChange={(now) =>
-                onChange(now ? [...chosen, name] : chosen.filter((one) => one !== name))
+                pick(now ? [...picked, name] : picked.filter((one) => one !== name))
               }
             />
           ))}

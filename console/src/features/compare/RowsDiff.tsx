@@ -47,6 +47,7 @@ export function RowsDiff({
       <div className="row wrap">
         {(found.data || by) && (
           <KeyPicker
+            key={asked === null ? String(found.data?.key) : ""}
             columns={found.data ? Object.keys(found.data.columns) : (by ?? [])}
             chosen={by ?? found.data?.key ?? []}
             onChange={choose}
@@ -165,7 +166,7 @@ function Changed(props: {
           ) : (
             <code>
               trunkline table diff {shown(pair.repo)}@{pair.old}:{path} {shown(pair.repo)}@
-              {pair.new}:{path} --out changes.parquet
+              {pair.new}:{path} -n 1000000
             </code>
           )}
         </p>

@@ -75,5 +75,5 @@ export function linesOf(changes: Change[], wanted: Wanted): Line[] {
   return lines;
 }
 
-/** `+120 B`, `−8 B`: how much a change added. */
+/** How many bytes a change added. */
 export const grown = ({ old_size, new_size }: Change): number => (new_size ?? 0) - (old_size ?? 0);

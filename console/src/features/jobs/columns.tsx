@@ -4,9 +4,9 @@ import { paths, shown } from "~/lib/names";
 import { Link, PipelineLink } from "~/ui/Link";
 import { State } from "~/ui/State";
 import { Lasting, Time } from "~/ui/Time";
+import type { SizedColumn } from "~/ui/VirtualTable";
 import styles from "./columns.module.css";
 import { DatumBar } from "./DatumBar";
-import type { SizedColumn } from "./VirtualTable";
 import { causeInWords } from "./words";
 
 export type JobColumn =

@@ -24,6 +24,9 @@ import { useLayout } from "./useLayout";
 type BoxNode = Node<{ box: Box }, "box">;
 
 const FIT = { padding: 0.06, maxZoom: 1.1 };
+// From further away nothing can be read: then the root and what is next to it is shown first.
+const LEGIBLE = 0.55;
+const NEAR = 0.8;
 const PLAIN = { "aria-roledescription": undefined };
 
 const Drawing = memo(function Drawing({ data: { box } }: NodeProps<BoxNode>) {
@@ -55,6 +58,19 @@ const Drawing = memo(function Drawing({ data: { box } }: NodeProps<BoxNode>) {
 const TYPES = { box: Drawing };
 
 const handle = (row: string | undefined): string => (row ? `row ${row}` : "");
+
+/** The root, with more room on the side where there is something. */
+function lookedAt(
+  { boxes }: Drawn,
+  layout: Layout,
+): [x: number, y: number, options: { zoom: number }] {
+  const root = boxes.find((box) => box.root);
+  const { x, y } = (root && layout[root.id]) ?? { x: 0, y: 0 };
+  const others = boxes.map((box) => (layout[box.id]?.x ?? x) - x);
+  const aside =
+    1.3 * WIDTH * (Number(others.some((dx) => dx > 0)) - Number(others.some((dx) => dx < 0)));
+  return [x + WIDTH / 2 + aside, y + HEAD / 2, { zoom: NEAR }];
+}
 
 function Zoom() {
   const flow = useReactFlow();
@@ -92,11 +108,14 @@ function Canvas({ drawn, layout }: { drawn: Drawn; layout: Layout }) {
       ),
     [drawn],
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another layout is brought into view
   useEffect(() => {
-    const asked = requestAnimationFrame(() => void flow.fitView(FIT));
+    const look = async () => {
+      await flow.fitView(FIT);
+      if (flow.getZoom() < LEGIBLE) await flow.setCenter(...lookedAt(drawn, layout));
+    };
+    const asked = requestAnimationFrame(() => void look());
     return () => cancelAnimationFrame(asked);
-  }, [layout, flow]);
+  }, [drawn, layout, flow]);
   return (
     <ReactFlow
       nodes={nodes}

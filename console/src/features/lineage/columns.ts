@@ -60,9 +60,6 @@ function boxOf(id: string, node: ColumnNode, root: boolean): Box {
   };
 }
 
-/** Why nothing is further on, where that needs saying. */
-const noteOf = (node: ColumnNode): string => node.note;
-
 export function drawColumns(
   { columns, down = [] }: ColumnLineage,
   direction: Direction,
@@ -82,12 +79,12 @@ export function drawColumns(
     const box = boxes.get(id) ?? boxOf(id, node, root);
     boxes.set(id, box);
     const known = box.rows.find((one) => one.id === node.column);
-    if (known) known.note ||= noteOf(node);
+    if (known) known.note ||= node.note;
     else
       box.rows.push({
         id: node.column,
         text: node.column,
-        note: noteOf(node),
+        note: node.note,
         goal: goalOf(node),
         chosen: root && node.column === chosen,
       });
@@ -118,7 +115,7 @@ function branchOf(node: ColumnNode, id: string): Branch {
     text: node.hidden
       ? "something you may not see"
       : `${shown(node.repo)}${at}${node.table ? `:${folderOf(node)}` : ""} ${node.column}`,
-    detail: [node.pipeline && `by ${node.pipeline}`, noteOf(node), node.seen && "shown above"]
+    detail: [node.pipeline && `by ${node.pipeline}`, node.note, node.seen && "shown above"]
       .filter(Boolean)
       .join(", "),
     goal: goalOf(node),

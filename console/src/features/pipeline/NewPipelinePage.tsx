@@ -42,7 +42,9 @@ function FromTemplate({ repos }: { repos: Schema<"Repo">[] }) {
     .map((one) => one.name.repo);
   const kind = params.get("kind") ?? "sql";
   const template = TEMPLATES.find((one) => one.id === kind) ?? TEMPLATES[0]!;
-  const repo = params.get("repo") ?? names[0] ?? "orders";
+  const asked = params.get("repo") ?? "";
+  // It goes into the text of a spec: nothing but a name does.
+  const repo = NAME.test(asked) ? asked : (names[0] ?? "orders");
   const name = params.get("name") ?? "my_pipeline";
   const start = useMemo(
     () => template.make(NAME.test(name) ? name : "my_pipeline", repo),

@@ -22,6 +22,23 @@ const CompareTab = lazy(() =>
   import("~/features/compare/CompareTab").then((found) => ({ default: found.CompareTab })),
 );
 
+/** What of the query belongs to one tab. */
+const CLEARED = [
+  "path",
+  "view",
+  "commit",
+  "scope",
+  "old",
+  "new",
+  "sort",
+  "find",
+  "change",
+  "flat",
+  "raw",
+  "key",
+  "onesided",
+];
+
 export default function RepoPage() {
   const { project = "", repo = "" } = useParams();
   const name = { project, repo };
@@ -39,7 +56,7 @@ export default function RepoPage() {
       ) : (
         <Tabs
           label="Repo"
-          clears={["path", "view", "commit", "scope", "old", "new", "sort"]}
+          clears={CLEARED}
           tabs={[
             {
               id: "files",

@@ -19,7 +19,7 @@ import {
 } from "./chart";
 import { PAGE, type Pages } from "./pages";
 import styles from "./Sql.module.css";
-import { saveSvg } from "./saving";
+import { saveSvg } from "./saveSvg";
 
 const MOST = 50_000;
 const AT_ONCE = 4 * PAGE;

@@ -18,7 +18,6 @@ import { Past } from "./Past";
 import type { Pages } from "./pages";
 import { Rows, usePages } from "./Rows";
 import styles from "./Sql.module.css";
-import { save } from "./saving";
 import type { Run } from "./useRun";
 
 const COPIED = 10_000;
@@ -101,13 +100,13 @@ function Exports({ run, pages }: { run: Run; pages: Pages }) {
   if (!asked || !query) return null;
   const fetchAll = async (kind: "text/csv" | "application/json", name: string) =>
     save(await exported(asked, kind), name);
-  const copy = async () => {
+  const copyRows = async () => {
     const rows = pages.first(COPIED);
     const lines = [query.columns ?? [], ...rows].map((row) =>
       row.map((one) => cellText(one).replaceAll(/[\t\n]/g, " ")).join("\t"),
     );
-    await navigator.clipboard.writeText(lines.join("\n"));
-    say(
+    await copy(
+      lines.join("\n"),
       `Copied ${plural(rows.length, "row")}${rows.length < query.rows ? ", those that were fetched" : ""}.`,
     );
   };
@@ -117,7 +116,7 @@ function Exports({ run, pages }: { run: Run; pages: Pages }) {
         { text: "CSV", act: () => void attempt(fetchAll("text/csv", "result.csv")) },
         { text: "JSON", act: () => void attempt(fetchAll("application/json", "result.json")) },
         null,
-        { text: "Copy for a spreadsheet", icon: Copy, act: () => void attempt(copy()) },
+        { text: "Copy for a spreadsheet", icon: Copy, act: () => void copyRows() },
       ]}
     >
       <Button small icon={Download}>

@@ -11,11 +11,11 @@ import { useParam, useQueryState } from "~/lib/url";
 import { Button } from "~/ui/Button";
 import { Code } from "~/ui/code/Code";
 import type { EditorControl } from "~/ui/code/Editor";
+import { copy } from "~/ui/copy";
 import { Select } from "~/ui/Field";
 import { MOMENT } from "~/ui/Link";
 import { Failure } from "~/ui/Messages";
 import { Page } from "~/ui/Page";
-import { complain, say } from "~/ui/toast";
 import { AsOf } from "./AsOf";
 import { sqlExtension } from "./completion";
 import { Result } from "./Result";
@@ -41,7 +41,8 @@ export default function SqlPage() {
   const repos = useQuery(repoQueries.list());
   const tables = useQuery(sqlQueries.tables(project, moment));
   const editor = useRef<EditorControl | null>(null);
-  useTextOfUrl(setText);
+  const own = useRef<string | null>(null);
+  useTextOfUrl(setText, own);
   const extensions = useMemo(() => sqlExtension(tables.data ?? []), [tables.data]);
   const projects = [
     ...new Set([DEFAULT_PROJECT, ...(repos.data ?? []).map((repo) => repo.name.project)]),
@@ -50,7 +51,9 @@ export default function SqlPage() {
 
   const go = async (what: string) => {
     if (!what.trim() || run.busy) return;
-    set(await packed(text));
+    const written = await packed(text);
+    own.current = written.q ?? written.z;
+    set(written);
     await start(asked(what));
   };
   const choose = (past: Asked) => {
@@ -67,12 +70,7 @@ export default function SqlPage() {
     const more = Object.fromEntries(
       kept.flatMap((name) => (params.has(name) ? [[name, params.get(name)!]] : [])),
     );
-    try {
-      await navigator.clipboard.writeText(await link(asked(text), more));
-      say("Copied a link to this query.");
-    } catch (error) {
-      complain(error);
-    }
+    await copy(await link(asked(text), more), "Copied a link to this query.");
   };
   return (
     <Page title="SQL" full>
@@ -147,17 +145,22 @@ export default function SqlPage() {
   );
 }
 
-/** The text of a link that was opened, also when Back leads to another. */
-function useTextOfUrl(setText: (text: string) => void): void {
+/** The text of a link that was opened, also when Back leads to another.
+ *
+ * What the page itself wrote there (`own`) is no news: one may have gone on typing since.
+ */
+function useTextOfUrl(setText: (text: string) => void, own: RefObject<string | null>): void {
   const [params] = useSearchParams();
   const q = params.get("q");
   const z = params.get("z");
   useEffect(() => {
-    if (q === null && z === null) return;
+    const written = own.current;
+    own.current = null;
+    if ((q === null && z === null) || (q ?? z) === written) return;
     const given = new URLSearchParams({
       ...(q === null ? {} : { q }),
       ...(z === null ? {} : { z }),
     });
     void unpacked(given).then((text) => text && setText(text));
-  }, [q, z, setText]);
+  }, [q, z, setText, own]);
 }

@@ -66,6 +66,13 @@ export function useRun(): [Run, (asked: Asked) => Promise<void>, () => void] {
     }));
   }, [drop]);
 
-  useEffect(() => drop, [drop]);
+  useEffect(
+    () => () => {
+      // What is being asked just now has no ID yet: it is cancelled when it has.
+      turn.current += 1;
+      drop();
+    },
+    [drop],
+  );
   return [run, start, stop];
 }

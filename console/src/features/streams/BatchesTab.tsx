@@ -5,6 +5,7 @@ import { Button } from "~/ui/Button";
 import { Link } from "~/ui/Link";
 import { type Column, List } from "~/ui/List";
 import { Answer, Empty } from "~/ui/Messages";
+import { moreOf } from "~/ui/More";
 import { Panel } from "~/ui/Page";
 import { Time } from "~/ui/Time";
 import { batchText, offsetsText, rewindable } from "./figures";
@@ -85,11 +86,7 @@ export function BatchesTab({
                 A batch is made when there is something new to read, and a worker to read it.
               </Empty>
             }
-            more={
-              asked.hasNextPage
-                ? { load: () => void asked.fetchNextPage(), busy: asked.isFetchingNextPage }
-                : undefined
-            }
+            more={moreOf(asked)}
           />
         )}
       </Answer>

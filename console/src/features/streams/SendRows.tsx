@@ -1,8 +1,8 @@
 import { Copy } from "lucide-react";
 import type { RepoName } from "~/api/types";
 import { Button } from "~/ui/Button";
+import { copy } from "~/ui/copy";
 import { Panel } from "~/ui/Page";
-import { attempt } from "~/ui/toast";
 import styles from "./Streams.module.css";
 
 /** The command that sends rows to an ingest through this server. */
@@ -24,13 +24,7 @@ export function SendRows({ name }: { name: RepoName }) {
       title="Send rows"
       padded
       actions={
-        <Button
-          small
-          icon={Copy}
-          onClick={() =>
-            void attempt(navigator.clipboard.writeText(command), "Copied the command.")
-          }
-        >
+        <Button small icon={Copy} onClick={() => void copy(command, "Copied the command.")}>
           Copy
         </Button>
       }

@@ -8,6 +8,7 @@ import { useQueryState } from "~/lib/url";
 import { Button, ButtonLink } from "~/ui/Button";
 import { type Column, List } from "~/ui/List";
 import { Answer, Empty } from "~/ui/Messages";
+import { moreOf } from "~/ui/More";
 import { Panel } from "~/ui/Page";
 import { Time } from "~/ui/Time";
 import { HistoryChart } from "./HistoryChart";
@@ -136,11 +137,7 @@ export function HistoryTab({ place, at, commit }: { place: Place; at: string; co
               keyOf={(one) => one.commit}
               chosen={commit}
               empty={<Empty title="No version yet" />}
-              more={
-                history.hasNextPage
-                  ? { load: () => void history.fetchNextPage(), busy: history.isFetchingNextPage }
-                  : undefined
-              }
+              more={moreOf(history)}
             />
           </Panel>
         </div>

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Table2 } from "lucide-react";
+import { repoQueries } from "~/api/repos";
 import { tableQueries } from "~/api/tables";
 import type { TableInfo } from "~/api/types";
 import { useMoment } from "~/features/moment/useMoment";
@@ -60,7 +61,7 @@ const matches = (one: TableInfo, text: string): boolean =>
 export default function TablesPage() {
   const [text, setText] = useParam("q");
   const [project, setProject] = useParam("project", DEFAULT_PROJECT);
-  const projects = useQuery(tableQueries.projects());
+  const projects = useQuery(repoQueries.projects());
   const tables = useQuery(tableQueries.list(project, useMoment()));
   return (
     <Page title="Tables" about="Folders of data that are read as rows and columns.">

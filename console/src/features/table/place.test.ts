@@ -54,7 +54,7 @@ describe("a query over a table", () => {
 
   it("is at the version that is looked at", () => {
     expect(asked(sqlPath(orders, "dev")).get("q")).toContain('"orders@dev"');
-    expect(asked(sqlPath(orders, ID)).get("at")).toBe(ID);
-    expect(asked(sqlPath(orders, "main")).has("at")).toBe(false);
+    expect(asked(sqlPath(orders, ID)).get("q")).toContain(`"orders@${ID}"`);
+    expect(asked(sqlPath(items, ID)).get("q")).toContain(`"lab/shop@${ID}:/items"`);
   });
 });

@@ -27,15 +27,11 @@ export function tablePath(place: Place, query: Record<string, string> = {}): str
   return text ? `${paths.table(place.name)}?${text}` : paths.table(place.name);
 }
 
-/** Where SQL over a table at a version is written. A set's ID is for all tables of a query. */
+/** Where SQL over a table at a version is written. */
 export function sqlPath({ name, path }: Place, at: string): string {
-  const everywhere = at === "main" || isId(at);
-  const version = everywhere && path === "/" ? "" : `@${everywhere ? "main" : at}`;
+  const version = at === "main" && path === "/" ? "" : `@${at}`;
   const text = `${shown(name)}${version}${path === "/" ? "" : `:${path}`}`;
-  return paths.sql(
-    `SELECT * FROM "${text.replaceAll('"', '""')}" LIMIT 100`,
-    isId(at) ? at : undefined,
-  );
+  return paths.sql(`SELECT * FROM "${text.replaceAll('"', '""')}" LIMIT 100`);
 }
 
 /** The table that is shown when the URL names none: that of the whole repo, else the first. */

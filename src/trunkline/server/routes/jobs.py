@@ -164,7 +164,13 @@ async def follow_log(
 @routes.GET("/sets/{set_id}/jobs", ANYBODY)
 def list_jobs_of_set(call: Caller, set_id: str) -> Page[Job]:
     """The jobs of a commit set that the caller may read."""
-    return Page(shown_jobs(call, _of_set(call, set_id)))
+    try:
+        found = _of_set(call, set_id)
+    except NotFound:
+        if not _is_seen(call, set_id):
+            raise
+        found = []
+    return Page(shown_jobs(call, found))
 
 
 @routes.GET("/sets/{set_id}/wait", ANYBODY)
@@ -214,6 +220,15 @@ def _of_set(call: Call, text: str) -> list[Job]:
     if not seen:
         raise NotFound(f'There is no job "{text}".', hint="trunkline job list shows all jobs.")
     return seen
+
+
+def _is_seen(call: Call, set_id: str) -> bool:
+    """Whether the caller may read a commit of the set."""
+    try:
+        found = call.lake.show(set_id).commits
+    except (NotFound, AmbiguousId):
+        return False
+    return bool(call.visible(found, lambda one: one.repo))
 
 
 def _shows(call: Call, project: str | None) -> Callable[[RepoName], bool] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Annotated
 
 from fastapi import Query
@@ -19,7 +18,7 @@ from trunkline.model.overview import Found, Overview, OverviewNode, SetSummary, 
 from trunkline.sdk.settings import shown_settings
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ADMIN_LAKE, ANYBODY, Call, Caller, Routes
-from trunkline.server.hidden_inputs import HIDDEN, WORD, without_names
+from trunkline.server.hidden_inputs import HIDDEN, with_shown_causes, words_for
 from trunkline.server.paging import Cursor, Limit, decoded, encoded
 
 routes = Routes(tags=["overview"])
@@ -43,7 +42,7 @@ def get_overview(call: Caller, project: Project = None, at: At = None) -> Overvi
     if sees is None:
         return found
     edges = (one for one in found.edges if sees(one.source) and sees(one.target))
-    words = _words(call)
+    words = words_for(call)
     nodes = (_shown(call, one, sees, words) for one in found.nodes if sees(one.name))
     return replace(found, nodes=tuple(nodes), edges=tuple(edges))
 
@@ -55,7 +54,7 @@ def list_sets(
     """The changes of the lake with all that each caused, newest first: what the caller may read."""
     if project is not None:
         call.require_project_seen(project)
-    words = _words(call)
+    words = words_for(call)
     page = sets_page(call.lake._core, project, limit, decoded(cursor), _sees(call), words)
     return Page(page.items, encoded(page.rest) if page.rest else None)
 
@@ -90,11 +89,6 @@ def _sees(call: Call) -> Callable[[RepoName], bool] | None:
     return sees
 
 
-def _words(call: Call) -> Callable[[str], str]:
-    """Messages without names that the caller may not know; many commits have the same one."""
-    return lru_cache(maxsize=None)(lambda text: without_names(call, text))
-
-
 def _shown(
     call: Call, node: OverviewNode, sees: Callable[[RepoName], bool], words: Callable[[str], str]
 ) -> OverviewNode:
@@ -104,10 +98,7 @@ def _shown(
     head, job = node.head, node.job
     if head is not None and head.origin != Origin.USER:
         head = replace(head, message=words(head.message))
-    reads_hidden = not all(map(sees, node.inputs))
     if job is not None:
-        # What caused it may lie further up than what it reads.
-        told = (lambda text: text and WORD) if reads_hidden else words
-        job = replace(job, reason=told(job.reason), cause=told(job.cause))
+        job = with_shown_causes(job, not all(map(sees, node.inputs)), words)
     inputs = tuple(one if sees(one) else HIDDEN for one in node.inputs)
     return replace(node, head=head, job=job, inputs=inputs)

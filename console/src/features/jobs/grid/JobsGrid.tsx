@@ -30,7 +30,7 @@ export function JobsGrid() {
   const streams = params.get("streams") === "1";
   const overview = useQuery(overviewQueries.at());
   const jobs = useInfiniteQuery(jobQueries.list({ project: project || undefined }, PAGE));
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = jobs;
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = jobs;
   const all = useMemo(() => {
     const found = jobs.data?.pages.flatMap((page) => page.items) ?? [];
     return moment ? found.filter((job) => job.id.slice(0, moment.length) <= moment) : found;
@@ -40,7 +40,7 @@ export function JobsGrid() {
     [all, overview.data, streams],
   );
   const pages = jobs.data?.pages.length ?? 0;
-  const few = grid.columns.length < ENOUGH && pages < MOST_PAGES;
+  const few = grid.columns.length < ENOUGH && pages < MOST_PAGES && !isFetchNextPageError;
   useEffect(() => {
     if (few && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [few, hasNextPage, isFetchingNextPage, fetchNextPage]);

@@ -3,12 +3,12 @@ import { ShieldCheck } from "lucide-react";
 import { useMemo } from "react";
 import { jobQueries } from "~/api/jobs";
 import type { CheckRecord, Job } from "~/api/types";
+import { sampleOf } from "~/features/table/rules";
 import { count } from "~/lib/format";
 import { DataGrid } from "~/ui/DataGrid";
 import { Answer, Empty } from "~/ui/Messages";
 import { Facts, Panel } from "~/ui/Page";
 import { State } from "~/ui/State";
-import { rowsOf } from "./samples";
 
 const LINE = 28;
 const HEAD = 44;
@@ -37,7 +37,7 @@ export function ChecksTab({ job }: { job: Job }) {
 }
 
 function Rule({ record: { result } }: { record: CheckRecord }) {
-  const samples = useMemo(() => rowsOf(result.samples ?? []), [result.samples]);
+  const samples = useMemo(() => sampleOf(result.samples ?? []), [result.samples]);
   return (
     <Panel title={result.name} actions={<State state={result.state} />} padded>
       <div className="stack">

@@ -7,8 +7,9 @@ import { full } from "~/lib/names";
 import { useQueryState } from "~/lib/url";
 import { Select } from "~/ui/Field";
 import { Answer, Empty } from "~/ui/Messages";
+import { moreOf } from "~/ui/More";
 import { State } from "~/ui/State";
-import { type SizedColumn, VirtualTable } from "../VirtualTable";
+import { type SizedColumn, VirtualTable } from "~/ui/VirtualTable";
 import { DatumDetail } from "./DatumDetail";
 import styles from "./DatumsTab.module.css";
 
@@ -64,8 +65,6 @@ export function DatumsTab({ job }: { job: Job }) {
   const [params, set] = useQueryState();
   const state = params.get("state") ?? "";
   const datums = useInfiniteQuery(jobQueries.datums(job.pipeline, job.id, state || undefined));
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = datums;
-  const load = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   const items = useMemo(
     () => datums.data?.pages.flatMap((page) => page.items) ?? [],
     [datums.data],
@@ -93,7 +92,7 @@ export function DatumsTab({ job }: { job: Job }) {
                 items={items}
                 columns={COLUMNS}
                 keyOf={(datum) => datum.id}
-                more={hasNextPage ? { load, busy: isFetchingNextPage } : undefined}
+                more={moreOf(datums)}
                 detail={{
                   of: (datum) => <DatumDetail job={job} datum={datum} />,
                   open: params.get("datum") ?? "",

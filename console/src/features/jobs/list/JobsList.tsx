@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Activity } from "lucide-react";
-import { useCallback, useMemo, useSyncExternalStore } from "react";
+import { useMemo, useSyncExternalStore } from "react";
 import { jobQueries, SHORTEST_ID } from "~/api/jobs";
 import { overviewQueries } from "~/api/overview";
 import { useMoment } from "~/features/moment/useMoment";
@@ -9,8 +9,9 @@ import { useQueryState } from "~/lib/url";
 import { Button } from "~/ui/Button";
 import { SearchBox, Select } from "~/ui/Field";
 import { Answer, Empty, Loading } from "~/ui/Messages";
+import { moreOf } from "~/ui/More";
+import { VirtualTable } from "~/ui/VirtualTable";
 import { JOB_COLUMNS, type JobColumn } from "../columns";
-import { VirtualTable } from "../VirtualTable";
 import styles from "./JobsList.module.css";
 
 const STATES = [
@@ -41,8 +42,6 @@ export function JobsList() {
     ...jobQueries.list({ ...filter, id: short ? undefined : filter.id?.toLowerCase() }),
     enabled: !short,
   });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = jobs;
-  const load = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   const items = useMemo(() => {
     const all = jobs.data?.pages.flatMap((page) => page.items) ?? [];
     // IDs begin with their time, so what is not greater was there at that moment.
@@ -60,16 +59,16 @@ export function JobsList() {
       ) : (
         <Answer of={jobs}>
           {() =>
-            items.length > 0 || hasNextPage ? (
+            items.length > 0 || jobs.hasNextPage ? (
               <div className={styles.table}>
                 <VirtualTable
                   label="Jobs"
                   items={items}
                   columns={columns}
                   keyOf={(job) => `${full(job.pipeline)}@${job.id}`}
-                  more={hasNextPage ? { load, busy: isFetchingNextPage } : undefined}
+                  more={moreOf(jobs)}
                 />
-                {isFetchingNextPage && <Loading what="Loading more jobs" />}
+                {jobs.isFetchingNextPage && <Loading what="Loading more jobs" />}
               </div>
             ) : filtered ? (
               <Empty title="No job is like that" icon={Activity}>

@@ -2,6 +2,7 @@ import { ChevronDown, ChevronUp, Download } from "lucide-react";
 import type { KeyboardEvent } from "react";
 import type { Job } from "~/api/types";
 import { count, plural, shortId } from "~/lib/format";
+import { save } from "~/lib/save";
 import { useQueryState } from "~/lib/url";
 import { Button } from "~/ui/Button";
 import { Check, SearchBox, Select } from "~/ui/Field";
@@ -102,19 +103,15 @@ export function LogTools({ job, lines, datums, found, at, live, view }: Props) {
         small
         icon={Download}
         disabled={lines.length === 0}
-        onClick={() => download(`${job.pipeline.repo}-${shortId(job.id)}.log`, asText(lines))}
+        onClick={() =>
+          save(
+            new Blob([asText(lines)], { type: "text/plain" }),
+            `${job.pipeline.repo}-${shortId(job.id)}.log`,
+          )
+        }
       >
         Download
       </Button>
     </div>
   );
-}
-
-function download(name: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = name;
-  link.click();
-  // The browser has taken it by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -30,6 +30,7 @@ export function useLog(job: Job, datum?: string): Log {
     const source = new EventSource(logEventsUrl({ project, repo }, job.id, { follow, datum }));
     let fresh: LogLine[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let heard = 0;
     const flush = (change: Partial<Log> = {}) => {
       clearTimeout(timer);
       timer = undefined;
@@ -37,8 +38,7 @@ export function useLog(job: Job, datum?: string): Log {
       fresh = [];
       setLog((old) => {
         const from = old.lines.length + 1;
-        const room = MOST_LINES - old.lines.length;
-        const added = taken.slice(0, room).map((line, n) => numbered(line, from + n));
+        const added = taken.map((line, n) => numbered(line, from + n));
         return {
           ...old,
           lines: added.length > 0 ? [...old.lines, ...added] : old.lines,
@@ -52,7 +52,9 @@ export function useLog(job: Job, datum?: string): Log {
     };
     source.addEventListener("line", (event) => {
       fresh.push(JSON.parse(event.data) as LogLine);
-      timer ??= setTimeout(flush, PAUSE);
+      heard += 1;
+      if (heard >= MOST_LINES) end();
+      else timer ??= setTimeout(flush, PAUSE);
     });
     source.addEventListener("end", () => end());
     source.addEventListener("error", (event) => {

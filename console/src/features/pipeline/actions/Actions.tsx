@@ -31,7 +31,7 @@ export function Actions({ pipeline }: { pipeline: PipelineInfo }) {
     say(
       job ? (
         <>
-          Started <a href={paths.job(name, job)}>a job of {title}</a>.
+          Started <Link to={paths.job(name, job)}>a job of {title}</Link>.
         </>
       ) : (
         otherwise

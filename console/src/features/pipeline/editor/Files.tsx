@@ -4,6 +4,7 @@ import { useMemo, useRef, useState } from "react";
 import { asApiError } from "~/api/errors";
 import { pipelineQueries } from "~/api/pipelines";
 import { repoQueries } from "~/api/repos";
+import { statusQueries } from "~/api/status";
 import { Button } from "~/ui/Button";
 import { Code, languageOf } from "~/ui/code/Code";
 import { ActionDialog } from "~/ui/Dialog";
@@ -92,7 +93,7 @@ export function Files({ draft, project }: { draft: Draft; project: string }) {
 function useSpecHelp(draft: Draft, project: string) {
   const schema = useQuery(pipelineQueries.schema());
   const repos = useQuery(repoQueries.list());
-  const pools = useQuery(pipelineQueries.pools());
+  const pools = useQuery(statusQueries.pools());
   const known = useRef<Known>({ repos: [], projects: [], pools: [] });
   const names = repos.data ?? [];
   known.current = {
@@ -100,7 +101,7 @@ function useSpecHelp(draft: Draft, project: string) {
       .filter((one) => one.name.project === project && one.kind !== "system")
       .map((one) => one.name.repo),
     projects: [...new Set(names.map((one) => one.name.project))],
-    pools: pools.data?.items.map((one) => one.name) ?? [],
+    pools: pools.data?.map((one) => one.name) ?? [],
   };
   const completion = useMemo(
     () => (schema.data ? specCompletion(schema.data as Schema, () => known.current) : []),

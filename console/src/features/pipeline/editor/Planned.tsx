@@ -59,7 +59,7 @@ function Done({ of }: { of: Schema<"Applied"> }) {
   return (
     <>
       {shown(of.name)}, version {of.version}: {of.action}.{" "}
-      {of.job && <a href={paths.job(of.name, of.job)}>See its job</a>}
+      {of.job && <Link to={paths.job(of.name, of.job)}>See its job</Link>}
     </>
   );
 }

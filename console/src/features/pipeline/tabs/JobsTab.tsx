@@ -10,6 +10,7 @@ import type { PlotProps } from "~/ui/chart/Plot";
 import { Link } from "~/ui/Link";
 import { type Column, List } from "~/ui/List";
 import { Answer, Empty } from "~/ui/Messages";
+import { moreOf } from "~/ui/More";
 import { Panel } from "~/ui/Page";
 import { State, toneOf } from "~/ui/State";
 import { Lasting, Time } from "~/ui/Time";
@@ -104,11 +105,7 @@ export function JobsTab({ pipeline, then }: { pipeline: PipelineInfo; then?: The
                 items={found}
                 columns={COLUMNS}
                 keyOf={(job) => job.id}
-                more={
-                  jobs.hasNextPage
-                    ? { load: () => void jobs.fetchNextPage(), busy: jobs.isFetchingNextPage }
-                    : undefined
-                }
+                more={moreOf(jobs)}
               />
             </Panel>
           </div>

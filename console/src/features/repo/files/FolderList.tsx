@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { Download, Ellipsis, File, Folder, History, Link2, Trash2 } from "lucide-react";
-import { type KeyboardEvent, useEffect, useRef } from "react";
+import { type KeyboardEvent, useRef } from "react";
 import { useNavigate } from "react-router";
 import { contentUrl } from "~/api/client";
 import { archiveUrl, fileQueries } from "~/api/files";
@@ -11,11 +11,13 @@ import { Button } from "~/ui/Button";
 import { Link, useStay } from "~/ui/Link";
 import { Menu } from "~/ui/Menu";
 import { Answer, Empty } from "~/ui/Messages";
+import { type More, MoreFailed, moreOf, useMoreNear } from "~/ui/More";
 import { copyPermalink } from "../permalink";
 import { nameOf, within } from "../where";
 import styles from "./Files.module.css";
 
 const LINE = 37;
+const NEAR = 50;
 
 interface Props {
   repo: RepoName;
@@ -39,18 +41,14 @@ export function FolderList(props: Props) {
             This commit has no files.
           </Empty>
         ) : (
-          <Lines
-            {...props}
-            files={files}
-            more={pages.hasNextPage && !pages.isFetching ? pages.fetchNextPage : undefined}
-          />
+          <Lines {...props} files={files} more={moreOf(pages)} />
         )
       }
     </Answer>
   );
 }
 
-function Lines({ files, more, ...props }: Props & { files: FileInfo[]; more?: () => unknown }) {
+function Lines({ files, more, ...props }: Props & { files: FileInfo[]; more?: More }) {
   const box = useRef<HTMLDivElement>(null);
   const lines = useVirtualizer({
     count: files.length,
@@ -60,9 +58,7 @@ function Lines({ files, more, ...props }: Props & { files: FileInfo[]; more?: ()
   });
   const seen = lines.getVirtualItems();
   const last = seen.at(-1)?.index ?? 0;
-  useEffect(() => {
-    if (more && last >= files.length - 50) more();
-  }, [more, last, files.length]);
+  useMoreNear(more, last, files.length, NEAR);
   const walk = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const from = (event.target as HTMLElement).closest("[data-line]");
@@ -95,6 +91,7 @@ function Lines({ files, more, ...props }: Props & { files: FileInfo[]; more?: ()
           ))}
         </div>
       </div>
+      <MoreFailed more={more} />
     </div>
   );
 }

@@ -1,11 +1,12 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { GitBranch, Tag } from "lucide-react";
-import { type KeyboardEvent, useEffect, useMemo, useRef } from "react";
+import { type KeyboardEvent, useMemo, useRef } from "react";
 import type { Commit, RepoName } from "~/api/types";
 import { bytes, shortId } from "~/lib/format";
 import { useQueryState } from "~/lib/url";
 import { Link } from "~/ui/Link";
 import { Loading } from "~/ui/Messages";
+import { type More, MoreFailed, useMoreNear } from "~/ui/More";
 import { Time } from "~/ui/Time";
 import { within } from "../where";
 import { Graph, graphWidth, ROW } from "./Graph";
@@ -19,10 +20,11 @@ interface Props {
   labels: Map<string, Label[]>;
   /** Without lines: these commits need not follow each other. */
   plain?: boolean;
-  more?: () => unknown;
+  more?: More;
   busy: boolean;
 }
 
+const NEAR = 20;
 const DOT: Row = { lane: 0, above: [], below: [] };
 
 /** How much larger a commit is than the one before it, if that is known. */
@@ -46,9 +48,7 @@ export function CommitList({ repo, commits, labels, plain, more, busy }: Props) 
   });
   const seen = lines.getVirtualItems();
   const last = seen.at(-1)?.index ?? 0;
-  useEffect(() => {
-    if (more && last >= commits.length - 20) more();
-  }, [more, last, commits.length]);
+  useMoreNear(more, last, commits.length, NEAR);
   const walk = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const from = (event.target as HTMLElement).getAttribute("data-row");
@@ -77,6 +77,7 @@ export function CommitList({ repo, commits, labels, plain, more, busy }: Props) 
         })}
       </div>
       {busy && commits.length === 0 && <Loading />}
+      <MoreFailed more={more} />
     </section>
   );
 }

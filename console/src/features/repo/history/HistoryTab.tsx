@@ -9,6 +9,7 @@ import { useQueryState } from "~/lib/url";
 import { Button } from "~/ui/Button";
 import { Select } from "~/ui/Field";
 import { Answer, Empty, Failure, Loading } from "~/ui/Messages";
+import { moreOf } from "~/ui/More";
 import { Panel } from "~/ui/Page";
 import { AtPicker } from "../RefPicker";
 import { useWhere } from "../where";
@@ -83,6 +84,8 @@ interface Fetched {
   isPending: boolean;
   hasNextPage: boolean;
   isFetching: boolean;
+  isFetchingNextPage: boolean;
+  isFetchNextPageError: boolean;
   fetchNextPage: () => unknown;
   refetch: () => unknown;
 }
@@ -103,7 +106,7 @@ function Pages({ repo, pages, plain }: { repo: RepoName; pages: Fetched; plain?:
             commits={commits}
             labels={labels}
             plain={plain}
-            more={pages.hasNextPage && !pages.isFetching ? pages.fetchNextPage : undefined}
+            more={moreOf(pages)}
             busy={pages.isFetching}
           />
         );

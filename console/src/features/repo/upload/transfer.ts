@@ -14,6 +14,12 @@ interface Request {
   signal: AbortSignal;
 }
 
+interface Begun {
+  id: string;
+  /** How many bytes of it are there. */
+  offset: number;
+}
+
 /** A request whose progress is told, which `fetch` does not do. */
 function send(request: Request): Promise<unknown> {
   return new Promise((resolve, reject) => {
@@ -71,13 +77,17 @@ export async function deliver(
   }
   query.set("size", String(file.size));
   const begun = await send({ method: "POST", url: `${base}/uploads?${query}`, signal });
-  const url = `${base}/uploads/${encodeURIComponent((begun as { id: string }).id)}`;
+  const url = `${base}/uploads/${encodeURIComponent((begun as Begun).id)}`;
   let offset = 0;
   let failures = 0;
+  let cutOff = false;
   while (offset < file.size) {
-    const from = offset;
-    const body = file.slice(from, from + part);
     try {
+      if (cutOff) offset = ((await send({ method: "GET", url, signal })) as Begun).offset;
+      cutOff = false;
+      const from = offset;
+      const body = file.slice(from, from + part);
+      if (body.size === 0) break;
       await send({
         method: "PATCH",
         url,
@@ -92,7 +102,7 @@ export async function deliver(
       failures += 1;
       if (failures >= TRIES || !passes(error)) throw error;
       await pause(250 * 2 ** failures);
-      offset = ((await send({ method: "GET", url, signal })) as { offset: number }).offset;
+      cutOff = true;
     }
     onSent(offset);
   }

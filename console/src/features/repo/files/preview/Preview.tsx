@@ -1,11 +1,11 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 import { contentUrl } from "~/api/client";
 import { fileQueries } from "~/api/files";
 import type { FileInfo, RepoName } from "~/api/types";
+import { RowsGrid } from "~/features/table/RowsGrid";
 import { bytes, count } from "~/lib/format";
 import { Code, languageOf } from "~/ui/code/Code";
-import { DataGrid } from "~/ui/DataGrid";
 import { Answer, Empty, Note } from "~/ui/Messages";
 import { nameOf } from "../../where";
 import { hexLines, isSvg, type Kind, kindOf, prettyJson, textOf } from "./kind";
@@ -22,14 +22,25 @@ export interface PreviewProps {
 const SHOWN = 512_000;
 const SNIFFED = 4096;
 const HEX = 512;
+/** Larger drawings are shown as their text. */
+const LARGEST_DRAWING = 5_000_000;
 
 /** What is in a file, as it is best looked at. `raw` shows its text instead. */
 export function Preview({ raw, ...file }: PreviewProps & { raw: boolean }) {
   const kind: Kind = raw ? "text" : kindOf(file.file.path);
   if (file.file.size === 0) return <Empty title="This file is empty" />;
-  if (kind === "rows") return <Rows {...file} />;
-  if (kind === "image")
-    return isSvg(file.file.path) ? <Drawing {...file} /> : <Picture {...file} />;
+  if (kind === "rows") {
+    return (
+      <RowsGrid
+        place={{ name: file.repo, path: file.file.path }}
+        commit={file.commit}
+        label={`Rows of ${nameOf(file.file.path)}`}
+        height="max(320px, calc(100vh - 380px))"
+      />
+    );
+  }
+  if (kind === "image" && !isSvg(file.file.path)) return <Picture {...file} />;
+  if (kind === "image" && file.file.size <= LARGEST_DRAWING) return <Drawing {...file} />;
   if (kind === "audio" || kind === "video") return <Media {...file} kind={kind} />;
   if (kind === "unknown") return <Sniffed {...file} />;
   return <Text {...file} kind={raw ? "text" : kind} />;
@@ -90,40 +101,6 @@ function Hex({ file, bytes: found }: PreviewProps & { bytes: Uint8Array }) {
         <pre>{hexLines(found.subarray(0, HEX)).join("\n")}</pre>
       </section>
     </div>
-  );
-}
-
-/** Rows, fetched as one scrolls to them. */
-function Rows({ repo, commit, file }: PreviewProps) {
-  const pages = useInfiniteQuery(fileQueries.rows(repo, commit, file.path));
-  const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.rows ?? []) ?? [], [pages]);
-  const { hasNextPage, isFetching, fetchNextPage } = pages;
-  const onVisible = useCallback(
-    (_: number, last: number) => {
-      if (hasNextPage && !isFetching && last > rows.length - 60) void fetchNextPage();
-    },
-    [hasNextPage, isFetching, fetchNextPage, rows.length],
-  );
-  return (
-    <Answer of={pages}>
-      {(data) => (
-        <>
-          <div className={styles.grid}>
-            <DataGrid
-              label={`Rows of ${nameOf(file.path)}`}
-              columns={data.pages[0]?.columns ?? []}
-              types={data.pages[0]?.types ?? []}
-              count={rows.length + (hasNextPage ? 1 : 0)}
-              row={(n) => rows[n] as unknown[] | undefined}
-              onVisible={onVisible}
-            />
-          </div>
-          <p className={`dim ${styles.line}`}>
-            {count(rows.length)} rows{hasNextPage ? " so far; scroll for more" : ""}
-          </p>
-        </>
-      )}
-    </Answer>
   );
 }
 

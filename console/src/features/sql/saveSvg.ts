@@ -1,11 +1,4 @@
-/** Files that the browser saves, made from what is on the page. */
-export function save(blob: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
+import { save } from "~/lib/save";
 
 /** The chart with that label, with the page's colours written into it. */
 export function saveSvg(label: string): void {

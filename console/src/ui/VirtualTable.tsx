@@ -1,7 +1,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { type ReactNode, useEffect, useRef } from "react";
-import type { Column } from "~/ui/List";
+import { type ReactNode, useRef } from "react";
+import type { Column } from "./List";
+import { type More, MoreFailed, useMoreNear } from "./More";
 import styles from "./VirtualTable.module.css";
 
 export interface SizedColumn<Item> extends Column<Item> {
@@ -15,7 +16,7 @@ interface Props<Item> {
   columns: SizedColumn<Item>[];
   keyOf: (item: Item) => string;
   /** Asked for when the end comes into sight. */
-  more?: { load: () => void; busy: boolean };
+  more?: More;
   /** What opens below a row, and which one is open. */
   detail?: {
     of: (item: Item) => ReactNode;
@@ -40,10 +41,7 @@ export function VirtualTable<Item>({ label, items, columns, keyOf, more, detail 
   });
   const seen = rows.getVirtualItems();
   const last = seen.at(-1)?.index ?? 0;
-  const { load, busy } = more ?? {};
-  useEffect(() => {
-    if (load && !busy && last >= items.length - NEAR) load();
-  }, [load, busy, last, items.length]);
+  useMoreNear(more, last, items.length, NEAR);
   const before = seen[0]?.start ?? 0;
   const after = rows.getTotalSize() - (seen.at(-1)?.end ?? 0);
   const all = columns.length + (detail ? 1 : 0);
@@ -110,6 +108,7 @@ export function VirtualTable<Item>({ label, items, columns, keyOf, more, detail 
         })}
         <tbody>{after > 0 && <Gap height={after} columns={all} />}</tbody>
       </table>
+      <MoreFailed more={more} />
     </section>
   );
 }

@@ -1,0 +1,45 @@
+"""Every screen of the console at an address where it has something to show."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.docs.console import ROOT
+
+_ROUTES = ROOT / "console/src/app/routes.tsx"
+
+
+def routes() -> list[str]:
+    """The patterns of the addresses that the console knows, such as `/repos/:project/:repo`."""
+    return re.findall(r'\bat\("(/[^"]*)"', _ROUTES.read_text(encoding="utf-8"))
+
+
+def addresses(
+    job: str, *, repo: str = "orders", pipeline: str = "clean", stream: str = "sessions"
+) -> dict[str, str]:
+    """For each route one address. The job is one of the pipeline's, and names its set too."""
+    ids = {
+        "/repos/:project/:repo": repo,
+        "/tables/:project/:repo": pipeline,
+        "/streams/:project/:repo": stream,
+    }
+    found = {}
+    for route in routes():
+        address = route.replace(":project", "default").replace(":repo", ids.get(route, pipeline))
+        found[route] = address.replace(":id", job)
+    found["/lineage"] = f"/lineage?ref=default/{pipeline}@main"
+    return found
+
+
+def settled(page: Page) -> None:
+    """The screen has its heading, and nothing in it is being waited for."""
+    expect(page.get_by_role("heading", level=1).first).to_be_visible()
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(page.locator("main [role=status][aria-label]:has(> i)")).to_have_count(0)
+
+
+def open_screen(page: Page, address: str) -> None:
+    page.goto(address)
+    settled(page)
