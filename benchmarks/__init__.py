@@ -30,4 +30,5 @@ CLAIMS = (
     "server_requests",
     "server_files",
     "server_s3",
+    "console",
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Request, Response
 
 from tests.docs.console import ROOT
 
@@ -74,6 +74,18 @@ class Watch:
         # A page that is left does not wait for what it asked.
         if request.failure != "net::ERR_ABORTED":
             self._seen.append(f"{request.failure}: {request.url}")
+
+
+def boxes(page: Page) -> list[str]:
+    """What the page puts up as a box, from now on; each is dismissed."""
+    found: list[str] = []
+
+    def dismiss(box: Dialog) -> None:
+        found.append(box.message)
+        box.dismiss()
+
+    page.on("dialog", dismiss)
+    return found
 
 
 def axe(page: Page) -> list[str]:

@@ -67,6 +67,7 @@ def _make(folder: Path) -> None:
         env={
             **environ,
             "XDG_CONFIG_HOME": str(folder.parent / "no-config"),
+            "TRUNKLINE_AUTHOR": "ada@example.org",
             "TRUNKLINE_SPARK_MASTER": "local[2]",
             "TRUNKLINE_SPARK_CONF": SHORT_LIVED_CONF,
         },

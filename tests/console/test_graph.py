@@ -184,7 +184,12 @@ def test_a_moment_that_never_was(page: Page, watch: Watch):
 
 
 def test_an_empty_lake_says_how_to_begin(page: Page):
-    empty = {"at": None, "time": "2026-01-01T00:00:00Z", "nodes": [], "edges": []}
+    empty: dict[str, object] = {
+        "at": None,
+        "time": "2026-01-01T00:00:00Z",
+        "nodes": [],
+        "edges": [],
+    }
     page.route("**/api/v1/overview*", lambda route: route.fulfill(body=json.dumps(empty)))
     page.goto("/graph")
     expect(page.get_by_text("trunkline repo create orders")).to_be_visible()

@@ -65,7 +65,7 @@ def test_a_thousand_pipelines(page: Page):
     x, y = box["x"] + 100, box["y"] + 40
     page.mouse.move(x, y)
     page.mouse.down()
-    frames = []
+    frames: list[int] = []
     for step in range(1, 11):
         page.mouse.move(x + 15 * step, y + 5 * step)
         page.wait_for_function("before => window.frames > before", arg=sum(frames))

@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 import trunkline as tl
 from tests.console.conftest import PATIENCE_MS
@@ -19,7 +19,7 @@ from tests.console.gallery import (
     make_gallery,
     put,
 )
-from tests.console.looking import Watch, axe, shot
+from tests.console.looking import Watch, axe, boxes, shot
 from tests.serving import Serving
 from trunkline.sdk.remote.lake import RemoteLake
 
@@ -199,8 +199,7 @@ def test_text_of_all_kinds(page: Page):
 
 
 def test_what_means_harm_is_only_text(page: Page):
-    asked: list[str] = []
-    page.on("dialog", lambda box: (asked.append(box.message), box.dismiss()))
+    asked = boxes(page)
     page.goto(GALLERY)
     page.get_by_role("link", name=HOSTILE_NAME).click()
     expect(page.get_by_role("heading", name=HOSTILE_NAME)).to_be_visible()
@@ -323,7 +322,7 @@ def test_a_file_that_fails_is_sent_again(page: Page, lake: RemoteLake, watch: Wa
     page.route("**/transactions/*/objects*", sometimes)
     page.goto(f"/repos/default/{fresh}")
     page.get_by_label("Files to upload").set_input_files(
-        [{"name": name, "mimeType": "", "buffer": b"1"} for name in ("bad.txt", "good.txt")]
+        [FilePayload(name=name, mimeType="", buffer=b"1") for name in ("bad.txt", "good.txt")]
     )
     dialog(page).get_by_role("button", name="Upload").click()
     expect(dialog(page)).to_contain_text("The connection to the server was lost.")
@@ -338,7 +337,7 @@ def test_a_cancelled_upload_leaves_nothing(page: Page, lake: RemoteLake, fresh: 
     page.route("**/transactions/*/objects*", lambda route: None)
     page.goto(f"/repos/default/{fresh}")
     page.get_by_label("Files to upload").set_input_files(
-        [{"name": "x.txt", "mimeType": "", "buffer": b"1"}]
+        [FilePayload(name="x.txt", mimeType="", buffer=b"1")]
     )
     dialog(page).get_by_role("button", name="Upload").click()
     expect(dialog(page).get_by_role("progressbar", name="/x.txt")).to_be_visible()

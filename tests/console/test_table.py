@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import trunkline as tl
-from tests.console.looking import Watch, axe, shot
+from tests.console.looking import Watch, axe, boxes, shot
 from tests.serving import Serving
 from trunkline.sdk.remote.lake import RemoteLake
 
@@ -245,8 +245,7 @@ def test_a_table_leads_to_sql(page: Page):
 
 
 def test_hostile_names_and_values_are_text(page: Page):
-    alarms: list[str] = []
-    page.on("dialog", lambda one: (alarms.append(one.message), one.dismiss()))
+    alarms = boxes(page)
     page.goto("/tables/default/hostile")
     grid = page.get_by_role("grid")
     expect(grid.get_by_text(EVIL_VALUE)).to_be_visible()

@@ -157,6 +157,21 @@ def test_a_failure_stays_what_it_was(lake: Lake, graph: Graph):
     assert (node(now, "clean").state, head(now, "clean")) == ("success", mended)
 
 
+def test_a_backfill_does_not_tell_how_a_pipeline_is(lake: Lake, graph: Graph):
+    graph.put("orders@main", a="1")
+    graph.put("orders@main", a="2")
+    graph.follow("clean", "orders")
+    lake.run()
+    newest = node(lake.overview(), "clean").job
+    lake.backfill("clean", "orders@main~1")
+    waiting = [job for job in lake.jobs("clean") if job.backfill is not None]
+    for job in waiting:
+        fail(lake, "clean", job.id)
+    assert waiting
+    clean = node(lake.overview(), "clean")
+    assert (clean.state, clean.job) == ("success", newest)
+
+
 def test_checks_are_those_of_the_last_job_that_had_some(lake: Lake, graph: Graph):
     graph.follow("clean", "orders")
     first, second = (_run(graph, text) for text in "12")

@@ -1,7 +1,7 @@
 import { QueryClient } from "@tanstack/react-query";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { key } from "./keys";
-import { Refresher } from "./live";
+import { listen, Refresher } from "./live";
 
 const orders = { project: "default", repo: "orders" };
 const goods = { project: "default", repo: "goods" };
@@ -58,4 +58,60 @@ it("gathers what comes at once", () => {
   vi.advanceTimersByTime(400);
   expect(refetch).toHaveBeenCalledTimes(1);
   vi.useRealTimers();
+});
+
+describe("the connection for events", () => {
+  const opened: FakeSource[] = [];
+
+  class FakeSource {
+    static readonly CLOSED = 2;
+    readyState = 1;
+    onopen = () => {};
+    onerror = () => {};
+    constructor() {
+      opened.push(this);
+    }
+    close() {
+      this.readyState = FakeSource.CLOSED;
+    }
+  }
+
+  afterEach(() => {
+    opened.length = 0;
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+  });
+
+  function listening() {
+    vi.useFakeTimers();
+    vi.stubGlobal("EventSource", FakeSource);
+    vi.stubGlobal("navigator", { locks: undefined });
+    const heard: string[] = [];
+    const stop = new AbortController();
+    listen((message) => heard.push(message), stop.signal);
+    return { heard, stop };
+  }
+
+  it("is made anew where the browser has given it up", () => {
+    const { heard, stop } = listening();
+    opened[0]!.onerror();
+    vi.advanceTimersByTime(60_000);
+    expect(opened).toHaveLength(1);
+    opened[0]!.readyState = FakeSource.CLOSED;
+    opened[0]!.onerror();
+    vi.advanceTimersByTime(60_000);
+    expect(opened).toHaveLength(2);
+    opened[1]!.onopen();
+    expect(heard).toEqual(["lost", "lost", "open"]);
+    stop.abort();
+  });
+
+  it("ends with the screen", () => {
+    const { stop } = listening();
+    opened[0]!.readyState = FakeSource.CLOSED;
+    opened[0]!.onerror();
+    stop.abort();
+    vi.advanceTimersByTime(60_000);
+    expect(opened).toHaveLength(1);
+  });
 });

@@ -32,6 +32,7 @@ export const STALE: Record<string, Noun[]> = {
   schedule: ["pipelines", "jobs"],
 };
 const PAUSE = 400;
+const AGAIN = 3000;
 
 let connected = true;
 const listeners = new Set<() => void>();
@@ -105,11 +106,22 @@ export function listen(hear: (message: string) => void, stopped: AbortSignal): v
   };
   const open = () =>
     new Promise<void>((resolve) => {
-      const source = new EventSource("/api/v1/events");
-      source.onopen = () => tell(HEARD.open);
-      source.onerror = () => tell(HEARD.lost);
-      source.onmessage = (message) => tell(message.data);
+      let source: EventSource;
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const connect = () => {
+        source = new EventSource("/api/v1/events");
+        source.onopen = () => tell(HEARD.open);
+        source.onerror = () => {
+          tell(HEARD.lost);
+          // A browser tries again by itself, but not where it was answered with a refusal: a proxy
+          // does that while the server behind it is away.
+          if (source.readyState === EventSource.CLOSED) timer = setTimeout(connect, AGAIN);
+        };
+        source.onmessage = (message) => tell(message.data);
+      };
+      connect();
       stopped.addEventListener("abort", () => {
+        clearTimeout(timer);
         source.close();
         resolve();
       });
@@ -138,6 +150,9 @@ export function useLive(): void {
         refresher.take(JSON.parse(message) as LakeEvent);
       }
     }, stop.signal);
-    return () => stop.abort();
+    return () => {
+      stop.abort();
+      refresher.flush();
+    };
   }, [client]);
 }

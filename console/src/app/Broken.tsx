@@ -4,16 +4,16 @@ import { Link } from "~/ui/Link";
 import { Empty, Failure } from "~/ui/Messages";
 import { Page } from "~/ui/Page";
 
+const GONE =
+  "This screen's files did not come. The server cannot be reached, or it has a newer console by now.";
+
 /** Where a screen itself broke, or its files are of an older console and gone. */
 export function Broken() {
   const error = useRouteError();
   const old = error instanceof Error && /import|module/i.test(error.message);
   return (
     <Page title="This screen cannot be shown">
-      <Failure
-        error={old ? new Error("The server has a newer console. Load this page again.") : error}
-        retry={() => window.location.reload()}
-      />
+      <Failure error={old ? new Error(GONE) : error} retry={() => window.location.reload()} />
     </Page>
   );
 }

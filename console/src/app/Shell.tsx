@@ -18,6 +18,7 @@ import {
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Navigate, NavLink, Outlet, useLocation, useNavigation } from "react-router";
 import { accessQueries, logout } from "~/api/access";
+import { asApiError } from "~/api/errors";
 import { useConnected, useLive } from "~/api/live";
 import { MomentBar, TimelineButton, useTimeline } from "~/features/moment/MomentBar";
 import { setTheme, useIsDark } from "~/lib/theme";
@@ -49,17 +50,19 @@ export function Shell() {
   const who = useQuery(accessQueries.whoami());
   const info = useQuery(accessQueries.info());
   const here = useLocation();
-  if (info.error) {
-    return (
-      <div style={{ padding: 40 }}>
-        <Failure error={info.error} retry={() => void info.refetch()} />
-      </div>
-    );
-  }
-  if (who.error)
+  if (who.error && asApiError(who.error).status === 401)
     return (
       <Navigate to={`/login?next=${encodeURIComponent(here.pathname + here.search)}`} replace />
     );
+  // A server that goes away later is told of in the frame: what was written there must not go too.
+  const failed = (!info.data && info) || (!who.data && who);
+  if (failed && failed.error !== null) {
+    return (
+      <div style={{ padding: 40 }}>
+        <Failure error={failed.error} retry={() => void failed.refetch()} />
+      </div>
+    );
+  }
   if (!who.data) return null;
   return <Frame user={info.data?.authenticated ? who.data.name : ""} />;
 }

@@ -55,5 +55,5 @@ const screens: RouteObject[] = [
 ];
 
 export const router = createBrowserRouter([
-  { Component: Root, HydrateFallback: () => null, children: screens },
+  { Component: Root, ErrorBoundary: Broken, HydrateFallback: () => null, children: screens },
 ]);

@@ -1,6 +1,8 @@
 import { useCallback } from "react";
 import { useSearchParams } from "react-router";
 
+/* `flushSync`: a box that is ticked and a letter that is typed show at once, however busy the page. */
+
 /** One value of the URL's query, and how to set it. The empty value is left out of the URL. */
 export function useParam(name: string, empty = ""): [string, (value: string) => void] {
   const [params, setParams] = useSearchParams();
@@ -13,7 +15,7 @@ export function useParam(name: string, empty = ""): [string, (value: string) => 
           else next.set(name, value);
           return next;
         },
-        { replace: true },
+        { replace: true, flushSync: true },
       ),
     [name, empty, setParams],
   );
@@ -37,7 +39,7 @@ export function useQueryState(): [
           }
           return next;
         },
-        { replace: !options?.push },
+        { replace: !options?.push, flushSync: true },
       ),
     [setParams],
   );

@@ -1,8 +1,9 @@
 import { Dialog as Radix } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { Button } from "./Button";
 import { Failure } from "./Messages";
 import styles from "./Overlays.module.css";
+import { useOpener } from "./useOpener";
 
 interface Props {
   open: boolean;
@@ -12,15 +13,31 @@ interface Props {
   wide?: boolean;
   children?: ReactNode;
   foot?: ReactNode;
+  /** What Enter does in a field of one line. */
+  onEnter?: (() => void) | undefined;
 }
 
-export function Dialog({ open, onClose, title, about, wide, children, foot }: Props) {
+const LINES = 'input:not([type="checkbox"], [type="radio"], [type="file"], [role="combobox"])';
+
+export function Dialog({ open, onClose, title, about, wide, children, foot, onEnter }: Props) {
+  const giveBack = useOpener(open);
+  const press = (event: KeyboardEvent) => {
+    const { key, target, currentTarget, nativeEvent } = event;
+    if (key !== "Enter" || !onEnter || event.defaultPrevented || nativeEvent.isComposing) return;
+    // Keys pressed in a list that opened from here come by too.
+    const own = target instanceof Element && currentTarget.contains(target);
+    if (!own || !target.matches(LINES)) return;
+    event.preventDefault();
+    onEnter();
+  };
   return (
     <Radix.Root open={open} onOpenChange={(now) => !now && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className={styles.veil} />
         <Radix.Content
           className={`${styles.dialog} ${wide ? styles.wide : ""}`}
+          onKeyDown={press}
+          onCloseAutoFocus={giveBack}
           {...(about ? {} : { "aria-describedby": undefined })}
         >
           <Radix.Title asChild>
@@ -46,7 +63,7 @@ export function ActionDialog({
   danger,
   ready = true,
   ...rest
-}: Omit<Props, "foot"> & {
+}: Omit<Props, "foot" | "onEnter"> & {
   /** The word on the button. */
   action: string;
   doing: () => Promise<unknown>;
@@ -75,6 +92,7 @@ export function ActionDialog({
     <Dialog
       {...rest}
       onClose={close}
+      onEnter={ready && !busy ? () => void act() : undefined}
       foot={
         <>
           <Button onClick={close}>Cancel</Button>

@@ -115,4 +115,28 @@ describe("an action", () => {
     await userEvent.click(screen.getByRole("button", { name: "Make" }));
     expect(close).toHaveBeenCalledTimes(1);
   });
+
+  it.each([
+    ["in a field", true, "Name", 1],
+    ["in a field, when there is something missing", false, "Name", 0],
+    ["at a box to tick", true, "Sure", 0],
+  ])("takes Enter %s", async (_where, ready, label, times) => {
+    const doing = vi.fn().mockResolvedValue(undefined);
+    render(
+      <ActionDialog
+        open
+        onClose={vi.fn()}
+        title="Make it"
+        action="Make"
+        doing={doing}
+        ready={ready}
+      >
+        <input aria-label="Name" />
+        <input aria-label="Sure" type="checkbox" />
+      </ActionDialog>,
+    );
+    screen.getByLabelText(label).focus();
+    await userEvent.keyboard("{Enter}");
+    expect(doing).toHaveBeenCalledTimes(times);
+  });
 });

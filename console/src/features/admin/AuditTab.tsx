@@ -6,6 +6,7 @@ import { useQueryState } from "~/lib/url";
 import { Button } from "~/ui/Button";
 import { Input, Select } from "~/ui/Field";
 import { Answer, Empty } from "~/ui/Messages";
+import { moreOf } from "~/ui/More";
 import { Panel } from "~/ui/Page";
 import { State } from "~/ui/State";
 import { Time } from "~/ui/Time";
@@ -48,9 +49,7 @@ export function AuditTab() {
         .filter((one) => one.target.toLowerCase().includes(target.toLowerCase())),
     [audit.data, target],
   );
-  const more = audit.hasNextPage
-    ? { load: () => void audit.fetchNextPage(), busy: audit.isFetchingNextPage }
-    : undefined;
+  const more = moreOf(audit);
   const filtered = ["who", "action", "outcome", "q"].some((name) => params.has(name));
   return (
     <div className="stack">

@@ -10,9 +10,9 @@ import { within } from "~/features/repo/where";
 import { shown } from "~/lib/names";
 import { useQueryState } from "~/lib/url";
 import { Button } from "~/ui/Button";
+import { copy } from "~/ui/copy";
 import { Empty, Failure, Loading } from "~/ui/Messages";
 import { Tabs } from "~/ui/Tabs";
-import { complain, say } from "~/ui/toast";
 import styles from "./Compare.module.css";
 import { FilesDiff } from "./FilesDiff";
 import { TablesDiff } from "./TablesDiff";
@@ -57,18 +57,14 @@ function Permalink({ repo, old, now }: Refs) {
   const before = useQuery(commitQueries.resolve(repo, old)).data;
   const after = useQuery(commitQueries.resolve(repo, now)).data;
   if (!before || !after) return null;
-  const copy = () => {
+  const copyAddress = () => {
     const kept = ["view", "path", "key"].map((name) => [name, params.get(name)]);
     const place = { ...Object.fromEntries(kept), tab: "compare", old: before, new: after };
     const address = new URL(within(repo, place), window.location.origin).href;
-    if (!navigator.clipboard) {
-      complain(new Error(`This page may not copy. The address is ${address}`));
-      return;
-    }
-    navigator.clipboard.writeText(address).then(() => say("Copied the permalink."), complain);
+    void copy(address, "Copied the permalink.");
   };
   return (
-    <Button icon={Link2} onClick={copy}>
+    <Button icon={Link2} onClick={copyAddress}>
       Copy permalink
     </Button>
   );

@@ -2,11 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Command } from "cmdk";
 import { CornerDownLeft, History, type LucideIcon } from "lucide-react";
 import { Dialog } from "radix-ui";
-import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { useNavigate } from "react-router";
 import { searchQueries } from "~/api/search";
+import { useSettled } from "~/lib/useSettled";
 import { useStay } from "~/ui/Link";
 import { Failure } from "~/ui/Messages";
+import { useOpener } from "~/ui/useOpener";
 import { useChoices } from "./choices";
 import { byKind, LOOKS, lineOf } from "./hits";
 import styles from "./Palette.module.css";
@@ -15,23 +17,14 @@ import { type Recent, recents, remember } from "./recent";
 const NewRepoDialog = lazy(() => import("~/features/repo/NewRepoDialog"));
 const PAUSE = 150;
 
-/** The text once nobody has typed for a moment. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), PAUSE);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
-}
-
 /** Finds anything by a part of its name, and does what one would else look for in menus. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [making, setMaking] = useState(false);
+  const giveBack = useOpener(!making);
   const go = useNavigate();
   const stay = useStay();
-  const asked = useSettled(text.trim());
+  const asked = useSettled(text.trim(), PAUSE);
   const found = useQuery(searchQueries.find(asked));
   const { screens, actions } = useChoices(text, () => setMaking(true));
   const open = (one: Recent) => {
@@ -54,7 +47,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     <Dialog.Root open onOpenChange={(now) => !now && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className={styles.veil} />
-        <Dialog.Content className={styles.box} aria-describedby={undefined}>
+        <Dialog.Content
+          className={styles.box}
+          aria-describedby={undefined}
+          onCloseAutoFocus={giveBack}
+        >
           <Dialog.Title className="sr-only">Find anything</Dialog.Title>
           <Command label="Find anything" shouldFilter={false} loop>
             <Command.Input

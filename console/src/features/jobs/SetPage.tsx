@@ -6,10 +6,10 @@ import { commitQueries } from "~/api/commits";
 import { cancelJob, isOver, jobQueries } from "~/api/jobs";
 import type { Commit, Job } from "~/api/types";
 import { plural, shortId } from "~/lib/format";
-import { full, shown } from "~/lib/names";
+import { full, paths, shown } from "~/lib/names";
 import { Button, ButtonLink } from "~/ui/Button";
 import { ActionDialog } from "~/ui/Dialog";
-import { RepoLink } from "~/ui/Link";
+import { Link, RepoLink } from "~/ui/Link";
 import { Answer, Empty } from "~/ui/Messages";
 import { Facts, Page, Panel } from "~/ui/Page";
 import { State } from "~/ui/State";
@@ -89,11 +89,23 @@ function Began({ commits, jobs }: { commits: Commit[]; jobs: Job[] }) {
   const ends = jobs.map((job) => job.finished ?? "");
   const last = ends.every(Boolean) ? ends.sort().at(-1) : undefined;
   const cause = jobs[0]?.cause;
+  const failed = jobs.filter((job) => FAILED.includes(job.state) && job.reason);
   return (
     <Facts
       facts={[
         ["Message", messages.length > 0 && messages.length <= 3 ? messages.join(" · ") : undefined],
         ["Why", cause && causeInWords(cause)],
+        [
+          "Failed",
+          failed.length > 0
+            ? failed.map((job) => (
+                <div key={full(job.pipeline)}>
+                  <Link to={paths.job(job.pipeline, job.id)}>{shown(job.pipeline)}</Link>:{" "}
+                  {job.reason}
+                </div>
+              ))
+            : undefined,
+        ],
         [
           "Where",
           commits.length > 0 && (

@@ -34,4 +34,7 @@ test("counts say only what there is", () => {
   expect(countsInWords({ counts: NONE, lane: "" })).toBe("no datums");
   const batch = { counts: { ...NONE, processed: 1, total: 1 }, lane: "stream" };
   expect(countsInWords(batch)).toBe("1 batch: 1 ran");
+  const checked = { counts: { ...NONE, skipped: 2, total: 3 }, lane: "" };
+  expect(countsInWords({ ...checked, state: "running" })).toBe("3 datums: 2 skipped");
+  expect(countsInWords({ ...checked, state: "failure" })).toBe("3 datums: 2 skipped, 1 not kept");
 });

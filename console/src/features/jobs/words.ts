@@ -31,11 +31,13 @@ export function causeInWords(cause: string): string {
   return cause;
 }
 
+const GIVEN_UP = new Set<string | undefined>(["failure", "killed"]);
+
 export const unitOf = (job: Pick<Job, "lane">): [one: string, many: string] =>
   job.lane === "stream" ? ["batch", "batches"] : ["datum", "datums"];
 
 /** "4 datums: 1 ran, 3 skipped". */
-export function countsInWords(job: Pick<Job, "counts" | "lane">): string {
+export function countsInWords(job: Pick<Job, "counts" | "lane"> & Partial<Job>): string {
   const { processed = 0, skipped = 0, failed = 0, recovered = 0, total = 0 } = job.counts ?? {};
   const [one, many] = unitOf(job);
   if (total === 0) return `no ${many}`;
@@ -44,6 +46,8 @@ export function countsInWords(job: Pick<Job, "counts" | "lane">): string {
     [skipped, "skipped"],
     [failed, "failed"],
     [recovered, "recovered"],
+    // A check that breaks fails the job, though none of its datums failed.
+    [GIVEN_UP.has(job.state) ? total - processed - skipped - failed - recovered : 0, "not kept"],
   ] as const;
   const said = parts.filter(([n]) => n > 0).map(([n, word]) => `${count(n)} ${word}`);
   return [plural(total, one, many), said.join(", ")].filter(Boolean).join(": ");

@@ -1,8 +1,8 @@
-import { CompletionContext } from "@codemirror/autocomplete";
+import { CompletionContext, type CompletionSource } from "@codemirror/autocomplete";
 import { EditorState } from "@codemirror/state";
 import { describe, expect, it } from "vitest";
 import type { TableInfo } from "~/api/types";
-import { namespace, revisions, tableName } from "./completion";
+import { namespace, revisions, sqlExtension, tableName } from "./completion";
 
 const table = (name: string, columns: string[], error = ""): TableInfo =>
   ({
@@ -37,4 +37,19 @@ describe("revisions", () => {
     expect(at("FROM orders AT 'main")?.from).toBe(16);
   });
   it("come nowhere else", () => expect(at("SELECT ma")).toBeNull());
+});
+
+it("offers words of queries and names of the lake, and no word of the standard one never needs", async () => {
+  const offered = async (text: string) => {
+    const extensions = sqlExtension([table("clean@main", ["day"])]);
+    const state = EditorState.create({ doc: text, extensions });
+    const sources = state.languageDataAt<CompletionSource>("autocomplete", text.length);
+    const context = new CompletionContext(state, text.length, false);
+    const found = await Promise.all(sources.map((source) => source(context)));
+    return found.flatMap((one) => one?.options.map((option) => option.label) ?? []);
+  };
+  const labels = await offered("SELECT * FROM cl");
+  expect(labels).toEqual(expect.arrayContaining(["clean", "day", "WHERE"]));
+  expect(labels).not.toContain("DLURLCOMPLETEONLY");
+  expect(await offered("SELECT 'wh")).not.toContain("WHERE");
 });

@@ -1,6 +1,11 @@
 /** What the SQL editor offers: tables, their columns, and refs after an `@`. */
-import type { CompletionContext, CompletionResult } from "@codemirror/autocomplete";
-import { PostgreSQL, type SQLNamespace, sql } from "@codemirror/lang-sql";
+import {
+  type CompletionContext,
+  type CompletionResult,
+  completeFromList,
+  ifNotIn,
+} from "@codemirror/autocomplete";
+import { PostgreSQL, type SQLNamespace, schemaCompletionSource } from "@codemirror/lang-sql";
 import type { Extension } from "@codemirror/state";
 import type { TableInfo } from "~/api/types";
 
@@ -63,9 +68,24 @@ function columnsOf(tables: TableInfo[]) {
   };
 }
 
+/** The words of a query. The standard has hundreds more, which hide the names one looks for. */
+const WORDS =
+  "ALL AND ANY AS ASC AT BETWEEN BY CASE CAST CROSS CURRENT_DATE DESC DESCRIBE DISTINCT ELSE END EXCEPT EXISTS FALSE FILTER FROM FULL GROUP HAVING ILIKE IN INNER INTERSECT INTERVAL IS JOIN LATERAL LEFT LIKE LIMIT NOT NULL NULLS OFFSET ON OR ORDER OUTER OVER PARTITION QUALIFY RECURSIVE RIGHT ROWS SELECT SHOW TABLES THEN TRUE UNION UNNEST USING VALUES WHEN WHERE WINDOW WITH avg coalesce count date_trunc max max_by min min_by round row_number sum".split(
+    " ",
+  );
+const NO_WORDS = ["QuotedIdentifier", "String", "LineComment", "BlockComment", "."];
+const words = ifNotIn(
+  NO_WORDS,
+  completeFromList(WORDS.map((label) => ({ label, type: "keyword", boost: -2 }))),
+);
+
 export function sqlExtension(tables: TableInfo[]): Extension {
   return [
-    sql({ dialect: PostgreSQL, upperCaseKeywords: true, schema: namespace(tables) }),
+    PostgreSQL.language,
+    PostgreSQL.language.data.of({
+      autocomplete: schemaCompletionSource({ dialect: PostgreSQL, schema: namespace(tables) }),
+    }),
+    PostgreSQL.language.data.of({ autocomplete: words }),
     PostgreSQL.language.data.of({ autocomplete: revisions }),
     PostgreSQL.language.data.of({ autocomplete: columnsOf(tables) }),
   ];

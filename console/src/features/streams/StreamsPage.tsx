@@ -2,13 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Waves } from "lucide-react";
 import { flowQueries } from "~/api/flows";
 import type { IngestStatus, StreamStatus } from "~/api/types";
+import { useMoment } from "~/features/moment/useMoment";
 import { bytes, count } from "~/lib/format";
 import { full, paths, shown } from "~/lib/names";
 import { useParam } from "~/lib/url";
 import { SearchBox } from "~/ui/Field";
 import { Link } from "~/ui/Link";
 import { type Column, List } from "~/ui/List";
-import { Answer, Empty } from "~/ui/Messages";
+import { Answer, Empty, Note } from "~/ui/Messages";
 import { Page, Panel } from "~/ui/Page";
 import { State } from "~/ui/State";
 import { Time } from "~/ui/Time";
@@ -111,12 +112,16 @@ export default function StreamsPage() {
   const [text, setText] = useParam("q");
   const streams = useQuery(flowQueries.streams());
   const ingests = useQuery(flowQueries.ingests());
+  const moment = useMoment();
   const matches = (one: Flow) => shown(one.name).includes(text);
   return (
     <Page
       title="Streams"
       about="What goes on all the time: streams, and the ingests that feed them."
     >
+      {moment && (
+        <Note>What is listed goes on now. Open one to see what it had done up to the moment.</Note>
+      )}
       <div style={{ maxWidth: 360 }}>
         <SearchBox label="Filter streams and ingests" value={text} onChange={setText} />
       </div>

@@ -18,7 +18,7 @@ import styles from "./Table.module.css";
 function compareLink({ name }: Place, [a = "", b = ""]: string[]): string {
   // IDs begin with their time, so the smaller is the older.
   const [old, now] = [a, b].sort() as [string, string];
-  return `${paths.repo(name)}?${new URLSearchParams({ tab: "compare", old, new: now })}`;
+  return `${paths.repo(name)}?${new URLSearchParams({ tab: "compare", view: "tables", old, new: now })}`;
 }
 
 /** How rows and size of a table grew, with its versions to look at and to compare. */

@@ -52,6 +52,13 @@ describe("rows that broke a rule", () => {
     });
   });
 
+  it("may have a column with any name", () => {
+    expect(sampleOf(['{"constructor":1}', '{"a":2}']).rows).toEqual([
+      [1, undefined],
+      [undefined, 2],
+    ]);
+  });
+
   it("are shown as they are if they are no objects", () => {
     expect(sampleOf(['{"a":', "[1]"])).toEqual({ columns: ["row"], rows: [['{"a":'], ["[1]"]] });
   });

@@ -45,5 +45,11 @@ export function sampleOf(samples: string[]): Sample {
     return { row: text };
   });
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  return { columns, rows: rows.map((row) => columns.map((name) => row[name])) };
+  return {
+    columns,
+    rows: rows.map((row) =>
+      // A column may be called as what every object has.
+      columns.map((name) => (Object.hasOwn(row, name) ? row[name] : undefined)),
+    ),
+  };
 }

@@ -1,4 +1,9 @@
-import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  closeBrackets,
+  closeCompletion,
+  completionKeymap,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { sql } from "@codemirror/lang-sql";
 import { bracketMatching, foldGutter, indentOnInput } from "@codemirror/language";
@@ -72,7 +77,9 @@ export default function Editor({
           highlightSelectionMatches(),
           indentOnInput(),
           bracketMatching(),
-          ...(readOnly ? [] : [closeBrackets(), autocompletion(), highlightActiveLine()]),
+          ...(readOnly
+            ? []
+            : [closeBrackets(), autocompletion({ icons: false }), highlightActiveLine()]),
           language === "sql" ? sql() : languageFor(language),
           Prec.highest(
             keymap.of([
@@ -80,6 +87,7 @@ export default function Editor({
                 key: "Mod-Enter",
                 run: (now) => {
                   const { from, to } = now.state.selection.main;
+                  closeCompletion(now);
                   calls.current.onRun?.(
                     from === to ? now.state.doc.toString() : now.state.sliceDoc(from, to),
                   );

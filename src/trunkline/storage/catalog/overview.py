@@ -165,8 +165,11 @@ def heads(session: Session, branches: Collection[str], at: At | None) -> dict[Pl
 
 
 def last_jobs(session: Session, at: At | None) -> dict[int, Job]:
-    """The newest job of each pipeline; of the past, the set's own or the last that was over."""
-    found = _jobs(session, "1 = 1", at)
+    """The newest job of each pipeline; of the past, the set's own or the last that was over.
+
+    A backfill is about the past, on a branch of its own: it does not tell how a pipeline is.
+    """
+    found = _jobs(session, "backfill IS NULL", at)
     if at is not None:
         rows = session.all(
             f"""{_USED} SELECT {_JOB} FROM used

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
-import { jobQueries } from "~/api/jobs";
+import { isOver, jobQueries } from "~/api/jobs";
 import type { DatumInfo, Job } from "~/api/types";
 import { bytes, count, seconds, shortId } from "~/lib/format";
 import { full } from "~/lib/names";
@@ -18,14 +18,24 @@ const STATES = ["failed", "running", "waiting", "success", "recovered", "skipped
 const inputsOf = (datum: DatumInfo): string =>
   datum.inputs.map((one) => `${one.name}:${one.path}`).join(" + ");
 
-const COLUMNS: SizedColumn<DatumInfo>[] = [
+const UNDONE = ["running", "waiting"];
+
+/** Of a job that is over: what was still to do then is not done any more. */
+const stateOf = (datum: DatumInfo, over: boolean) =>
+  over && UNDONE.includes(datum.state) ? (
+    <State state="killed" text="not kept" />
+  ) : (
+    <State state={datum.state} />
+  );
+
+const columns = (over: boolean): SizedColumn<DatumInfo>[] => [
   {
     id: "id",
     title: "Datum",
     width: 124,
     cell: (datum) => <span className="mono">{shortId(datum.id)}</span>,
   },
-  { id: "state", title: "State", width: 120, cell: (datum) => <State state={datum.state} /> },
+  { id: "state", title: "State", width: 120, cell: (datum) => stateOf(datum, over) },
   {
     id: "inputs",
     title: "Reads",
@@ -69,6 +79,8 @@ export function DatumsTab({ job }: { job: Job }) {
     () => datums.data?.pages.flatMap((page) => page.items) ?? [],
     [datums.data],
   );
+  const over = isOver(job);
+  const shown = useMemo(() => columns(over), [over]);
   const turn = useCallback((datum: string) => set({ datum }), [set]);
   return (
     <div className={styles.screen}>
@@ -90,7 +102,7 @@ export function DatumsTab({ job }: { job: Job }) {
               <VirtualTable
                 label={`Datums of ${full(job.pipeline)}`}
                 items={items}
-                columns={COLUMNS}
+                columns={shown}
                 keyOf={(datum) => datum.id}
                 more={moreOf(datums)}
                 detail={{

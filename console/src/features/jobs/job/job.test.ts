@@ -1,18 +1,6 @@
 import { expect, test } from "vitest";
 import { at, job } from "../testing";
 import { jobBefore } from "./Inputs";
-import { rowsOf } from "./samples";
-
-test("samples become a grid, whatever columns each has", () => {
-  expect(rowsOf(['{"a":1,"b":[2]}', '{"c":null,"a":"x"}', "broken"])).toEqual({
-    columns: ["a", "b", "c", "row"],
-    rows: [
-      [1, [2], null, null],
-      ["x", null, null, null],
-      [null, null, null, "broken"],
-    ],
-  });
-});
 
 test("what was new, was new since the last job that went well", () => {
   const now = job("d", "x", { created: at(40) });

@@ -8,6 +8,7 @@ import {
   Trash2,
 } from "lucide-react";
 import { useState } from "react";
+import { Link } from "react-router";
 import { pausePipeline, resumePipeline, runPipeline } from "~/api/pipelines";
 import type { PipelineInfo } from "~/api/types";
 import { paths, shown } from "~/lib/names";
@@ -27,6 +28,7 @@ export function Actions({ pipeline }: { pipeline: PipelineInfo }) {
   const [asked, setAsked] = useState<Asked>(null);
   const close = () => setAsked(null);
   const title = shown(name);
+  // A job of now, so its link does not lead into the moment that is looked at.
   const started = ({ job }: { job?: string | null }, otherwise: string) =>
     say(
       job ? (

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ListTree, Route } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { key } from "~/api/keys";
 import { datumsOf, planOf, readSpec } from "~/api/pipelines";
 import type { Schema } from "~/api/types";
@@ -73,6 +73,9 @@ export function PipelineEditor({ start, project, onApplied, onDirty }: Props) {
   // Each time anew: the lake may have changed since.
   const ask = (what: "datums" | "plan") =>
     setShown({ what, of: draft.draft, mode, time: Date.now() });
+  const below = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each answer anew is brought into view
+  useEffect(() => below.current?.scrollIntoView?.({ block: "nearest" }), [asked.dataUpdatedAt]);
   const stale = shown !== null && (shown.of !== draft.draft || shown.mode !== mode);
   return (
     <div className={styles.editor}>
@@ -95,26 +98,28 @@ export function PipelineEditor({ start, project, onApplied, onDirty }: Props) {
         <p className="dim">Nothing is applied before you have seen its plan.</p>
       </div>
       {shown && (
-        <Panel title={shown.what === "datums" ? "Datums" : "Plan"} padded>
-          <Answer of={asked}>
-            {(found) =>
-              found.report ? (
-                <Planned
-                  report={found.report}
-                  body={found.body}
-                  stale={stale}
-                  onApplied={(report) => {
-                    draft.keep();
-                    setShown(null);
-                    setDone(report);
-                  }}
-                />
-              ) : (
-                <Datums found={found.datums!} stale={stale} />
-              )
-            }
-          </Answer>
-        </Panel>
+        <div ref={below}>
+          <Panel title={shown.what === "datums" ? "Datums" : "Plan"} padded>
+            <Answer of={asked}>
+              {(found) =>
+                found.report ? (
+                  <Planned
+                    report={found.report}
+                    body={found.body}
+                    stale={stale}
+                    onApplied={(report) => {
+                      draft.keep();
+                      setShown(null);
+                      setDone(report);
+                    }}
+                  />
+                ) : (
+                  <Datums found={found.datums!} stale={stale} />
+                )
+              }
+            </Answer>
+          </Panel>
+        </div>
       )}
       <ActionDialog
         open={blocker.state === "blocked"}

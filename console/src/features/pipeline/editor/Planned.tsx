@@ -1,5 +1,6 @@
 import { Check } from "lucide-react";
 import { useState } from "react";
+import { Link } from "react-router";
 import { applyPipelines, type Declaration } from "~/api/pipelines";
 import type { Schema } from "~/api/types";
 import { paths, shown } from "~/lib/names";
@@ -55,6 +56,7 @@ export function Planned({
   );
 }
 
+/** Its job is of now, so its link does not lead into the moment that is looked at. */
 function Done({ of }: { of: Schema<"Applied"> }) {
   return (
     <>

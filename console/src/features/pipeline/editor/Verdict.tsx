@@ -23,7 +23,7 @@ export function Verdict({ draft }: { draft: Draft }) {
   return (
     <div className={`${styles.verdict} ${styles.wrong}`} role="status">
       <CircleX size={15} color="var(--bad)" aria-hidden />
-      <span>
+      <span className={styles.said}>
         {message} {hint && <span className="dim">{hint}</span>}
       </span>
     </div>

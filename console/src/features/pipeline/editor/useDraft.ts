@@ -1,8 +1,9 @@
 /** What is being written: spec and files, whether it was changed, and what the server says of it. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { key } from "~/api/keys";
 import { type CodeFile, readSpec } from "~/api/pipelines";
+import { useSettled } from "~/lib/useSettled";
 import { type TextFile, toData, toText } from "../files";
 
 export interface Start {
@@ -12,23 +13,13 @@ export interface Start {
 
 const PAUSE = 500;
 
-/** A value once it has been the same for a while. */
-export function useSettled<T>(value: T, pause = PAUSE): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), pause);
-    return () => clearTimeout(timer);
-  }, [value, pause]);
-  return settled;
-}
-
 export function useDraft(start: Start, project: string) {
   const [saved, setSaved] = useState(start);
   const [text, setText] = useState(start.text);
   const [files, setFiles] = useState<TextFile[]>(() => start.files.map(toText));
   const code = useMemo(() => files.map(toData), [files]);
   const draft = useMemo<Start>(() => ({ text, files: code }), [text, code]);
-  const settled = useSettled(draft);
+  const settled = useSettled(draft, PAUSE);
   const read = useQuery({
     queryKey: key("fixed", null, "read", project, settled),
     queryFn: () => readSpec(settled.text, settled.files, project),

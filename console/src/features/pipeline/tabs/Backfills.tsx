@@ -34,7 +34,7 @@ const columns = (steer: Steer): Column<Backfill>[] => [
     ),
     right: true,
   },
-  { id: "failed", title: "Failed", cell: (one) => count(one.failed), right: true },
+  { id: "failed", title: "Failed", cell: (one) => <Failed n={one.failed} />, right: true },
   {
     id: "branch",
     title: "Branch",
@@ -48,6 +48,10 @@ const columns = (steer: Steer): Column<Backfill>[] => [
   { id: "author", title: "By", cell: (one) => one.author },
   { id: "steer", title: "", cell: (one) => <Steering of={one} steer={steer} /> },
 ];
+
+const Failed = ({ n }: { n: number }) => (
+  <span style={n > 0 ? { color: "var(--bad)", fontWeight: 550 } : undefined}>{count(n)}</span>
+);
 
 export function Backfills({ items, empty }: { items: Backfill[]; empty: ReactNode }) {
   const client = useQueryClient();

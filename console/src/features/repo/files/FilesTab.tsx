@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Download, FolderOpen, Link2, Table2 } from "lucide-react";
-import { type DragEvent, lazy, type ReactNode, Suspense, useState } from "react";
+import { type DragEvent, lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { commitQueries } from "~/api/commits";
 import { archiveUrl, fileQueries } from "~/api/files";
 import type { FileInfo, RepoName } from "~/api/types";
@@ -12,6 +12,7 @@ import { Link } from "~/ui/Link";
 import { Answer, Empty, Failure, Loading } from "~/ui/Messages";
 import { Panel } from "~/ui/Page";
 import { Time } from "~/ui/Time";
+import { say } from "~/ui/toast";
 import { copyPermalink } from "../permalink";
 import { AtPicker } from "../RefPicker";
 import { tableUrl } from "../TablesTab";
@@ -127,6 +128,18 @@ export function FilesTab({ repo, kind }: { repo: RepoName; kind: string | undefi
 function DropZone(props: { onDrop?: (files: Chosen[]) => void; children: ReactNode }) {
   const [over, setOver] = useState(false);
   const { onDrop } = props;
+  useEffect(() => {
+    // Else a browser leaves the console to show a file that was dropped beside the zone.
+    const stay = (event: globalThis.DragEvent) => {
+      if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+    };
+    window.addEventListener("dragover", stay);
+    window.addEventListener("drop", stay);
+    return () => {
+      window.removeEventListener("dragover", stay);
+      window.removeEventListener("drop", stay);
+    };
+  }, []);
   const hover = (event: DragEvent) => {
     if (!onDrop || !event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
@@ -137,8 +150,9 @@ function DropZone(props: { onDrop?: (files: Chosen[]) => void; children: ReactNo
   };
   const take = (event: DragEvent) => {
     setOver(false);
-    if (!onDrop || !event.dataTransfer.types.includes("Files")) return;
+    if (!event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
+    if (!onDrop) return say("Files go to a branch of a source repo: this is none.");
     void dropped(event.dataTransfer).then((files) => files.length > 0 && onDrop(files));
   };
   return (

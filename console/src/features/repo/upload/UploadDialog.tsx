@@ -56,10 +56,13 @@ export default function UploadDialog({ repo, branch, folder, chosen, onClose }: 
     onClose();
   };
   const busy = phase === "sending" || phase === "committing";
+  const startable = (phase === "ready" || phase === "failed") && upload.items.length > 0;
+  const start = () => void upload.start(message.trim() || usual);
   return (
     <Dialog
       open
       onClose={close}
+      onEnter={startable ? start : undefined}
       title={`Upload to ${shown(repo)}@${branch}`}
       about={`${plural(upload.items.length, "file")}, ${bytes(upload.size)}, into ${folder}, as one commit`}
       foot={
@@ -72,12 +75,7 @@ export default function UploadDialog({ repo, branch, folder, chosen, onClose }: 
               Send the failed ones again
             </Button>
           ) : (
-            <Button
-              kind="primary"
-              busy={busy}
-              disabled={upload.items.length === 0}
-              onClick={() => void upload.start(message.trim() || usual)}
-            >
+            <Button kind="primary" busy={busy} disabled={upload.items.length === 0} onClick={start}>
               {phase === "failed" ? "Try again" : phase === "committing" ? "Committing" : "Upload"}
             </Button>
           )}
