@@ -65,7 +65,7 @@ $(CONSOLE): $(SOURCES) $(MODULES)
 	@touch $@
 
 $(MODULES): console/package-lock.json | $(STAMP)
-	@$(NPM) ci --silent
+	@said=$$($(NPM) install --no-save 2>&1) || { echo "$$said"; exit 1; }
 	@touch $@
 
 java: $(STAMP) # Spark runs on it; an old one, or one without Spark's modules, does not count

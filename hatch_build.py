@@ -34,7 +34,7 @@ class ConsoleBuild(BuildHookInterface[Any]):
     def _build(self, npm: str, sources: Path) -> None:
         commands = [[npm, "run", "build"]]
         if not _has_modules(sources):
-            commands.insert(0, [npm, "ci"])
+            commands.insert(0, [npm, "install", "--no-save"])
         for command in commands:
             done = subprocess.run(command, cwd=sources, capture_output=True, text=True)
             if done.returncode:

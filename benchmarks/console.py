@@ -54,6 +54,7 @@ _WAIT = """
 """
 _COUNT = """
 () => {
+  if (window.__frames !== undefined) return;
   window.__frames = 0;
   const frame = () => { window.__frames += 1; requestAnimationFrame(frame); };
   requestAnimationFrame(frame);

@@ -257,6 +257,9 @@ def let_everybody_in(page: Page) -> None:
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         expect(page.locator("html")).to_have_attribute("data-theme", theme)
+        page.wait_for_function(
+            "() => !document.getAnimations().some((one) => one instanceof CSSTransition)"
+        )
         assert axe(page) == [], f"{page.url}, {theme}"
 
 
