@@ -29,6 +29,9 @@ export function useAt(repo: RepoName, name = "at"): string | null | undefined {
   });
   if (asked) return asked;
   if (!moment) return "main";
-  if (!overview.data) return undefined;
+  // The screen says so in the API's words: see app/Broken.
+  if (overview.error) throw overview.error;
+  // What another moment had must not stand under this one's name.
+  if (!overview.data || overview.isPlaceholderData) return undefined;
   return overview.data.nodes.find((node) => same(node.name, repo))?.head?.commit ?? null;
 }

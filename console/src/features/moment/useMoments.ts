@@ -13,7 +13,7 @@ export function useMoments() {
   const [params, set] = useQueryState();
   const moment = params.get(MOMENT) ?? undefined;
   const query = useInfiniteQuery(overviewQueries.sets());
-  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { data, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = query;
   const sets = useMemo<SetSummary[]>(
     () => (data?.pages.flatMap((page) => page.items) ?? []).reverse(),
     [data],
@@ -21,7 +21,8 @@ export function useMoments() {
   const place = placeOf(moment, sets);
 
   // A link may lead further back than what has been fetched.
-  const missing = place < 0 && hasNextPage && (data?.pages.length ?? 0) < PAGES;
+  const missing =
+    place < 0 && hasNextPage && !isFetchNextPageError && (data?.pages.length ?? 0) < PAGES;
   useEffect(() => {
     if (missing && !isFetchingNextPage) void fetchNextPage();
   }, [missing, isFetchingNextPage, fetchNextPage]);

@@ -75,7 +75,9 @@ export function PipelineEditor({ start, project, onApplied, onDirty }: Props) {
     setShown({ what, of: draft.draft, mode, time: Date.now() });
   const below = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each answer anew is brought into view
-  useEffect(() => below.current?.scrollIntoView?.({ block: "nearest" }), [asked.dataUpdatedAt]);
+  useEffect(() => {
+    void below.current?.scrollIntoView?.({ block: "nearest" });
+  }, [asked.dataUpdatedAt]);
   const stale = shown !== null && (shown.of !== draft.draft || shown.mode !== mode);
   return (
     <div className={styles.editor}>

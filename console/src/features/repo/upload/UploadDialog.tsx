@@ -50,6 +50,13 @@ export default function UploadDialog({ repo, branch, folder, chosen, onClose }: 
     void client.invalidateQueries({ queryKey: ["repos"] });
     onClose();
   }, [phase, commit, upload, repo, branch, client, onClose]);
+  // Whoever leaves the screen does not want a commit that they do not see.
+  useEffect(
+    () => () => {
+      if (upload.phase === "sending" || upload.phase === "stuck") upload.cancel();
+    },
+    [upload],
+  );
   const close = () => {
     if (upload.phase === "committing") return;
     upload.cancel();
