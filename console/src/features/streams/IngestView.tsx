@@ -78,7 +78,7 @@ export function IngestView({ name }: { name: RepoName }) {
       about={status?.source}
       actions={
         <>
-          {status && (
+          {status && !moment && (
             <PauseButton
               name={name}
               paused={status.state === "paused"}

@@ -69,19 +69,23 @@ export function StreamView({ name }: { name: RepoName }) {
       about={status?.kind}
       actions={
         <>
-          {status && (
-            <PauseButton
-              name={name}
-              paused={status.state === "paused"}
-              onDone={() => stream.refetch()}
-            />
+          {!moment && (
+            <>
+              {status && (
+                <PauseButton
+                  name={name}
+                  paused={status.state === "paused"}
+                  onDone={() => stream.refetch()}
+                />
+              )}
+              <Button icon={History} disabled={!newest} onClick={() => setTo(newest)}>
+                Rewind…
+              </Button>
+              <Button icon={RotateCcw} onClick={() => setRestarting(true)}>
+                Restart…
+              </Button>
+            </>
           )}
-          <Button icon={History} disabled={!newest} onClick={() => setTo(newest)}>
-            Rewind…
-          </Button>
-          <Button icon={RotateCcw} onClick={() => setRestarting(true)}>
-            Restart…
-          </Button>
           <ButtonLink icon={Table2} to={paths.table(name)}>
             Table
           </ButtonLink>
