@@ -7,7 +7,7 @@ import { setNonce } from "get-nonce";
 import { Tooltip } from "radix-ui";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { RouterProvider } from "react-router";
+import { RouterProvider } from "react-router/dom";
 import { ApiError } from "./api/errors";
 import { router } from "./app/routes";
 import { nonce } from "./lib/nonce";

@@ -30,12 +30,14 @@ def copy_sample(kept: Path, to: Path) -> None:
         shutil.copytree(_GIVEN, to, symlinks=True)
         return
     with _alone(kept):
+        # It is made where it stays: its ingest reads a folder beside it, by its whole path.
         whole = kept / _sources()
-        if not whole.is_dir():
+        made = whole.with_suffix(".made")
+        if not made.is_file():
             for old in kept.glob("[0-9a-f]*"):
-                shutil.rmtree(old)
-            _make(kept / "making")
-            os.replace(kept / "making", whole)
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
+            _make(whole)
+            made.touch()
         shutil.copytree(whole, to, symlinks=True)
 
 

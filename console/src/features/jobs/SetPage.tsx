@@ -100,8 +100,13 @@ function Began({ commits, jobs }: { commits: Commit[]; jobs: Job[] }) {
           failed.length > 0
             ? failed.map((job) => (
                 <div key={full(job.pipeline)}>
-                  <Link to={paths.job(job.pipeline, job.id)}>{shown(job.pipeline)}</Link>:{" "}
-                  {job.reason}
+                  <Link
+                    to={paths.job(job.pipeline, job.id)}
+                    style={{ textDecoration: "underline" }}
+                  >
+                    {shown(job.pipeline)}
+                  </Link>
+                  : {job.reason}
                 </div>
               ))
             : undefined,
