@@ -121,6 +121,7 @@ def test_a_failing_job_appears_by_itself(page: Page, site: Serving, tmp_path: Pa
     assert axe(page) == []
     item.get_by_role("link", name="Why breaks failed").click()
     expect(page).to_have_url(re.compile("/jobs/default/breaks/"))
+    expect(page.get_by_text("applied version 1.")).to_be_visible()
     with tl.open(site.url) as lake:
         lake.delete_pipeline("breaks")
     page.goto("/")
