@@ -119,7 +119,8 @@ def _compared(
     their_there = typical([one.there for one in theirs])
     yield times_as_long(CLAIM, f"{what}, until there", there, name, their_there, 1.0)
     their_paint = typical([one.paint for one in theirs])
-    yield times_as_long(CLAIM, f"{what}, first paint", paint, name, their_paint)
+    if their_paint.wall:  # the browser does not always tell
+        yield times_as_long(CLAIM, f"{what}, first paint", paint, name, their_paint)
 
 
 def _load(context: BrowserContext, url: str, texts: Sequence[str]) -> _Load:
