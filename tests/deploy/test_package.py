@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sources as somebody has them who has never built anything, but has the packages of npm."""
+    """The sources of somebody who has built nothing yet, but has the packages of npm."""
     folder = tmp_path_factory.mktemp("clone")
     left_out = shutil.ignore_patterns("node_modules", "__pycache__")
     for name in (*PARTS, *FILES):
