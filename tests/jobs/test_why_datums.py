@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.jobs.graphs import Graph
 from trunkline.model.jobs import JobState
+from trunkline.sdk.why import why_job
 
 
 def test_new_skipped_and_failed_datums_are_told_apart(graph: Graph) -> None:
@@ -27,3 +28,14 @@ def test_new_skipped_and_failed_datums_are_told_apart(graph: Graph) -> None:
         (line,) = [line for line in told if line.startswith("Failed on ")]
         assert line.startswith("Failed on orders:/d: ")
         assert "bad content" in line
+
+
+def test_a_pipeline_that_goes_while_it_is_asked_about(graph: Graph) -> None:
+    graph.put("orders", a="1")
+    graph.apply("copy", "orders")
+    graph.run_well()
+    repo, job = graph.lake._find(f"copy@{graph.job('copy').id}")
+    graph.lake.delete_pipeline("copy")
+    told = why_job(graph.lake._core, repo, job)
+    assert "1 datum: 1 ran." in told
+    assert not any(line.startswith("Why datums ran") for line in told)

@@ -1,26 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import {
-  Activity,
-  Boxes,
-  Database,
-  GitFork,
-  House,
-  LogOut,
-  Moon,
-  Search,
-  Settings,
-  Sun,
-  Table2,
-  Terminal,
-  Waves,
-  Workflow,
-} from "lucide-react";
+import { LogOut, Moon, Search, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Navigate, NavLink, Outlet, useLocation, useNavigation } from "react-router";
 import { accessQueries, logout } from "~/api/access";
 import { asApiError } from "~/api/errors";
 import { useConnected, useLive } from "~/api/live";
 import { MomentBar, TimelineButton, useTimeline } from "~/features/moment/MomentBar";
+import { SCREENS } from "~/lib/screens";
 import { setTheme, useIsDark } from "~/lib/theme";
 import { Button } from "~/ui/Button";
 import { useStay } from "~/ui/Link";
@@ -31,19 +17,6 @@ import { Mark } from "./Mark";
 import styles from "./Shell.module.css";
 
 const Palette = lazy(() => import("~/features/home/Palette"));
-
-const SCREENS = [
-  { to: "/", text: "Home", icon: House },
-  { to: "/graph", text: "Graph", icon: Workflow },
-  { to: "/repos", text: "Repos", icon: Database },
-  { to: "/pipelines", text: "Pipelines", icon: Boxes },
-  { to: "/jobs", text: "Jobs", icon: Activity },
-  { to: "/tables", text: "Tables", icon: Table2 },
-  { to: "/sql", text: "SQL", icon: Terminal },
-  { to: "/streams", text: "Streams", icon: Waves },
-  { to: "/lineage", text: "Lineage", icon: GitFork },
-  { to: "/admin", text: "Admin", icon: Settings },
-];
 
 /** The frame around every screen: where to go, who one is, and which moment is looked at. */
 export function Shell() {

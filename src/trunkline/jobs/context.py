@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from trunkline.errors import NotFound
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.manifests import EMPTY, Tree
 from trunkline.lake.quarantine import owners_of_quarantined
@@ -64,7 +65,7 @@ def load(core: Core, repo: int, job: Job) -> Context:
     with core.database.read() as session:
         row = pipelines.version(session, repo, job.version)
         if row is None:
-            raise RuntimeError(f"version {job.version} of {job.pipeline} is gone")
+            raise NotFound(f"Version {job.version} of {job.pipeline} is gone.")
         version = declared(job.pipeline, row)
         inputs = tuple(_in_force(session, one) for one in job.inputs)
         found = [_commit(session, one) for one in inputs]

@@ -1,32 +1,9 @@
-import {
-  Activity,
-  Boxes,
-  Clock,
-  Database,
-  GitFork,
-  House,
-  KeyRound,
-  type LucideIcon,
-  Moon,
-  Plus,
-  Settings,
-  Sun,
-  Table2,
-  Terminal,
-  Users,
-  Waves,
-  Workflow,
-} from "lucide-react";
+import { Clock, KeyRound, type LucideIcon, Moon, Plus, Sun, Terminal, Users } from "lucide-react";
 import { useNavigate } from "react-router";
+import { SCREENS, type Screen } from "~/lib/screens";
 import { setTheme, useIsDark } from "~/lib/theme";
 import { useQueryState } from "~/lib/url";
 import { MOMENT, useStay } from "~/ui/Link";
-
-export interface Screen {
-  to: string;
-  text: string;
-  icon: LucideIcon;
-}
 
 export interface Action {
   text: string;
@@ -36,17 +13,8 @@ export interface Action {
   keepsOpen?: boolean;
 }
 
-const SCREENS: Screen[] = [
-  { to: "/", text: "Home", icon: House },
-  { to: "/graph", text: "Graph", icon: Workflow },
-  { to: "/repos", text: "Repos", icon: Database },
-  { to: "/pipelines", text: "Pipelines", icon: Boxes },
-  { to: "/jobs", text: "Jobs", icon: Activity },
-  { to: "/tables", text: "Tables", icon: Table2 },
-  { to: "/sql", text: "SQL", icon: Terminal },
-  { to: "/streams", text: "Streams", icon: Waves },
-  { to: "/lineage", text: "Lineage", icon: GitFork },
-  { to: "/admin", text: "Admin", icon: Settings },
+const PLACES: Screen[] = [
+  ...SCREENS,
   { to: "/admin?tab=users", text: "Admin: users", icon: Users },
   { to: "/admin?tab=tokens", text: "Admin: tokens", icon: KeyRound },
 ];
@@ -75,5 +43,5 @@ export function useChoices(text: string, newRepo: () => void) {
       ? [{ text: "Go to now", icon: Clock, act: () => set({ [MOMENT]: null }, { push: true }) }]
       : []),
   ];
-  return { screens: SCREENS.filter(matches(text)), actions: actions.filter(matches(text)) };
+  return { screens: PLACES.filter(matches(text)), actions: actions.filter(matches(text)) };
 }
