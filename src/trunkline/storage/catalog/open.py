@@ -12,7 +12,7 @@ from trunkline.storage.catalog.sqlite import SqliteDatabase, translate
 from trunkline.storage.crashpoints import crashpoint
 
 # Raised by one with each migration.
-FORMAT = 5
+FORMAT = 7
 
 
 def is_file_url(url: str) -> bool:

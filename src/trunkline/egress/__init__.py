@@ -1,0 +1,1 @@
+"""Output: what a job has committed goes to the systems that want it, each version once."""

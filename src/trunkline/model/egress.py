@@ -1,0 +1,85 @@
+"""Egress: where the output of a pipeline goes, and what became of each delivery."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from trunkline.model.commits import RepoName
+from trunkline.model.time import Moment, to_rfc3339
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A place that gets the output. `kind` is folder, objects, sql, kafka, delta, iceberg or
+    webhook; `options` are that kind's, checked. `secrets` are pairs of an option and the secret
+    it gets. `path` is the table or folder of the output that is delivered.
+
+    A delivery is tried `tries` times; the pause before the second is `backoff` seconds, and
+    twice as long each time.
+    """
+
+    name: str
+    kind: str
+    path: str = "/"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    secrets: tuple[tuple[str, str], ...] = ()
+    tries: int = 10
+    backoff: float = 1.0
+
+
+class DeliveryState(StrEnum):
+    """WAITING also between two tries. SKIPPED: a newer version went out instead."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+    @property
+    def is_over(self) -> bool:
+        return self in (DeliveryState.DONE, DeliveryState.FAILED, DeliveryState.SKIPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One version of a pipeline's output on its way to one target."""
+
+    pipeline: RepoName
+    commit: str
+    """Also the id of the job that made it."""
+    target: str
+    kind: str
+    state: DeliveryState
+    reason: str = ""
+    attempt: int = 0
+    created: Moment = 0
+    started: Moment | None = None
+    finished: Moment | None = None
+    next_try: Moment | None = None
+    receipt: Mapping[str, Any] = field(default_factory=dict)
+    """What was sent: rows, files, bytes, where, and what the target said."""
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "pipeline": self.pipeline.repo,
+            "project": self.pipeline.project,
+            "commit": self.commit,
+            "target": self.target,
+            "kind": self.kind,
+            "state": str(self.state),
+            "reason": self.reason or None,
+            "attempt": self.attempt,
+            "created": to_rfc3339(self.created),
+            "started": _moment(self.started),
+            "finished": _moment(self.finished),
+            "next_try": _moment(self.next_try),
+            "receipt": dict(self.receipt),
+        }
+
+
+def _moment(micros: int | None) -> str | None:
+    return to_rfc3339(micros) if micros is not None else None
