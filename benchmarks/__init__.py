@@ -31,4 +31,6 @@ CLAIMS = (
     "server_files",
     "server_s3",
     "console",
+    "fields",
+    "world_sql",
 )

@@ -64,7 +64,7 @@ _COUNT = """
 
 def run(bench: Bench) -> Iterator[Result]:
     shop, large = bench.folder / "shop", bench.folder / "large"
-    bench.trunkline("demo", shop, "--no-serve", "--quiet")
+    bench.trunkline("demo", "shop", "--folder", shop, "--no-serve", "--quiet")
     _make_large(large, pipelines=1000, rows=bench.size(100_000, 20_000))
     with _chromium() as browser:
         with serving(shop, "--s3-port", "0") as facts, _dagster(bench) as peer:

@@ -17,6 +17,11 @@ PURE = ("model", "pipelines", "test_settings.py")
 LONG = (
     "docs/test_console_blocks.py",
     "docs/test_readme_served.py",
+    "examples/test_ecommerce.py",
+    "examples/test_finance.py",
+    "examples/test_games.py",
+    "examples/test_logistics.py",
+    "examples/test_medicine.py",
     "reliability/test_table_jobs.py",
     "reliability/test_workers.py",
     "reliability/test_stream_crashes.py",

@@ -18,13 +18,17 @@ import pytest
 import trunkline as tl
 from tests.docs.console import ROOT
 from tests.spark import free_port
-from trunkline.cli import demo, demostream, sample
+from trunkline.cli import demo, demoshop, demostream, demotour, sample
+from trunkline.cli.output import Style
+from trunkline.errors import Failed
+
+SHOP = sample.EXAMPLES / sample.SHOP
 
 
 def test_the_demo(cli, spark, tmp_path, monkeypatch):
     place = tmp_path / "demo"
     monkeypatch.setenv("TRUNKLINE_LAKE", "/somewhere/else")
-    text = cli.ok("demo", place)
+    text = cli.ok("demo", "shop", "--folder", place)
     for shown in (
         "$ trunkline init\n",
         "$ trunkline put -r orders@main incoming",
@@ -56,7 +60,7 @@ def test_the_demo(cli, spark, tmp_path, monkeypatch):
     ):
         assert shown in text
     # What is asked before and after the bad day has the same answer.
-    _, before, after = text.split(f'$ trunkline sql "{demo.REPORT}"\n')
+    _, before, after = text.split(f'$ trunkline sql "{demoshop.REPORT}"\n')
     assert before.splitlines()[:3] == after.splitlines()[:3]
     assert os.environ["TRUNKLINE_LAKE"] == "/somewhere/else"
     # Before and after the rewind of what they were added up from.
@@ -71,7 +75,7 @@ def test_the_demo(cli, spark, tmp_path, monkeypatch):
 def test_what_it_shows_is_so(cli, spark, tmp_path):
     """Each day was computed once, and one row of the second is not in the table."""
     place = tmp_path / "demo"
-    result = cli("demo", place, "--json")
+    result = cli("demo", "shop", "--folder", place, "--json")
     assert (result.code, result.err) == (0, "")
     assert result.json == {"lake": str(place)}
     jobs = cli.json("job", "list", "--pipeline", "clean", "--lake", place)
@@ -84,8 +88,11 @@ def test_what_it_shows_is_so(cli, spark, tmp_path):
     ]
     days = cli.json("sql", "SELECT day, count(*) AS n FROM clean GROUP BY day", "--lake", place)
     assert sorted((row["day"], row["n"]) for row in days) == [
-        (demo.DAY_1, 120), (demo.DAY_2, 119), (demo.DAY_3, 120), (demostream.DAY_4, 120),
-    ]  # fmt: skip
+        (demoshop.DAY_1, 120),
+        (demoshop.DAY_2, 119),
+        (demoshop.DAY_3, 120),
+        (demostream.DAY_4, 120),
+    ]
     aside = cli.json("sql", 'FROM "clean@main:/_quarantine/not_negative"', "--lake", place)
     assert [row["amount"] for row in aside] == [-12.8]
     clicks = demostream.written(place)
@@ -152,17 +159,17 @@ def processes_in(place):
 STREAMS = """
 import os, sys
 from pathlib import Path
-from trunkline.cli import demo, demostream, sample
+from trunkline.cli import demostream, demotour, sample
 from trunkline.cli.entry import main
 from trunkline.cli.output import Style
 from trunkline.cli.interrupts import INTERRUPTED
 
 place = Path(sys.argv[1])
 os.chdir(place)
-sample.write_shop(place / "shop")
+sample.write_example("shop", place / "shop")
 main(["init"])
 try:
-    demostream.StreamTour(demo.Tour(place, Style(False), None)).give()
+    demostream.StreamTour(demotour.Stage(place, Style(False))).give()
 except KeyboardInterrupt:
     sys.exit(INTERRUPTED)
 """
@@ -189,12 +196,12 @@ def test_who_interrupts_it_leaves_no_worker_behind(tmp_path, number, code):
 CONSOLE = """
 import os, sys
 from pathlib import Path
-from trunkline.cli import demo, demoserve
+from trunkline.cli import demoserve, demotour
 from trunkline.cli.output import Style
 
 place = Path(sys.argv[1])
 os.chdir(place)
-demoserve.show_console(demo.Tour(place, Style(False), None), None, int(sys.argv[2]))
+demoserve.show_console(demotour.Stage(place, Style(False)), None, int(sys.argv[2]))
 """
 
 
@@ -276,9 +283,9 @@ def test_the_console_is_for_people_who_want_it(cli, tmp_path, monkeypatch, optio
     """The tour itself takes long, and is left out."""
     asked = []
     monkeypatch.setattr(demo, "_Warm", contextlib.nullcontext)
-    monkeypatch.setattr(demo.Tour, "give", lambda tour: None)
+    monkeypatch.setattr(demotour.Tour, "give", lambda tour: None)
     monkeypatch.setattr(demo, "show_console", lambda tour, *ports: asked.append(ports))
-    cli.ok("demo", tmp_path / "demo", *options)
+    cli.ok("demo", "--folder", tmp_path / "demo", *options)
     assert asked == shown
 
 
@@ -290,32 +297,134 @@ def test_without_java_it_says_so(cli, tmp_path, monkeypatch):
         raise Precondition("There is no Java here.", hint="Install one.")
 
     monkeypatch.setattr(session, "start", no_java)
-    result = cli("demo", tmp_path / "demo")
+    result = cli("demo", "--folder", tmp_path / "demo")
     assert result.code == 6
     assert "There is no Java here." in result.err
 
 
 def test_it_wants_an_empty_folder(cli, tmp_path):
     (tmp_path / "mine").write_text("")
-    result = cli("demo", tmp_path)
+    result = cli("demo", "--folder", tmp_path)
     assert result.code == 2
     assert [f.name for f in tmp_path.iterdir()] == ["mine"]
 
 
-def test_the_shop_of_the_package_is_the_example(tmp_path):
-    files = sample.write_shop(tmp_path / "shop")
-    example = ROOT / "examples" / "shop"
-    assert [file.name for file in files] == sorted(
-        file.name for file in example.iterdir() if file.is_file()
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["/tmp/somewhere"], "The folder is an option: trunkline demo --folder /tmp/somewhere"),
+        (["films"], "One of ecommerce, finance, medicine, logistics, games, shop."),
+        (["shop", "--scale", "3"], "The shop has one size."),
+        (["--scale", "0"], "--scale"),
+    ],
+)
+def test_what_it_cannot_show_it_says(cli, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    result = cli("demo", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def film(tmp_path, monkeypatch):
+    """A field of a few steps, and what became of its tour."""
+    monkeypatch.setattr(sample, "EXAMPLES", tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def give(steps, scale=1):
+        (tmp_path / "film").mkdir()
+        tour = f"title: A film\nquestion: Who did it?\nsteps:\n{steps}\ntry: [trunkline ls]\n"
+        (tmp_path / "film" / "tour.yaml").write_text(tour)
+        place = tmp_path / "place"
+        place.mkdir()
+        monkeypatch.chdir(place)
+        demotour.Tour("film", place, Style(False), Cold(), scale=scale).give()
+
+    return give
+
+
+class Cold:
+    """No Spark: a tour that waits for it here has asked too early."""
+
+    seconds = 0.0
+
+    def wait(self):
+        raise AssertionError("nothing of this needs Spark")
+
+    stop = wait
+
+
+def test_a_tour_shows_what_it_does(film, capfd):
+    film(
+        """
+  - say: |
+      Once.
+      Upon a time.
+  - shell: python3 -c "print('scale', ${scale})"
+  - run: init
+  - run: repo inspect nobody
+    fails: true
+  - run: repo list
+""",
+        scale=7,
     )
-    assert all(file.read_bytes() == (example / file.name).read_bytes() for file in files)
+    said = capfd.readouterr()
+    place = Path.cwd()
+    assert re.sub(r"\([\d,]+ ms\)", "(ms)", said.out).splitlines() == [
+        "# A film. Who did it?",
+        "",
+        "# Once.",
+        "# Upon a time.",
+        "$ python3 -c \"print('scale', 7)\"",
+        "scale 7",
+        "$ trunkline init",
+        f"Made a lake in {place}.",
+        "  (ms)",
+        "$ trunkline repo inspect nobody",
+        "  (ms)",
+        "$ trunkline repo list",
+        "No repos yet: trunkline repo create NAME.",
+        "  (ms)",
+        "",
+        f"# That was it. The lake is in {place}; try:",
+        f"  cd {place}",
+        "  trunkline ls",
+    ]
+
+
+@pytest.mark.parametrize(
+    "step, why",
+    [
+        ("run: repo list", "ended with exit code"),
+        ("{run: init, fails: true}", "trunkline init ended with exit code 0"),
+        ("shell: python3 -c 'import sys; sys.exit(\"oh\")'", "oh"),
+        ("dance: well", "none of say, shell, run"),
+        ("{run: init, shell: ls}", "none of say, shell, run"),
+    ],
+)
+def test_a_tour_stops_where_something_goes_wrong(film, step, why):
+    with pytest.raises(Failed, match=re.escape(why)):
+        film(f"  - {step}")
+
+
+@pytest.mark.parametrize("name", [*demo.FIELDS, sample.SHOP])
+def test_the_examples_of_the_package_are_those_of_the_source(tmp_path, name):
+    files = sample.write_example(name, tmp_path / name)
+    example = ROOT / "examples" / name
+    found = {file.relative_to(tmp_path / name): file.read_bytes() for file in files}
+    assert found == {
+        file.relative_to(example): file.read_bytes()
+        for file in example.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
 
 
 @pytest.mark.parametrize("orders", [3, 120])
 @pytest.mark.parametrize("table", [False, True])
 def test_a_day_is_the_same_every_time(tmp_path, orders, table):
     for name in ("one", "two"):
-        command = [sys.executable, sample.SHOP / "day.py", "2026-01-01", tmp_path / name]
+        command = [sys.executable, SHOP / "day.py", "2026-01-01", tmp_path / name]
         command += ["--table"] if table else []
         subprocess.run([*command, "--orders", str(orders)], check=True)
     files = [f.relative_to(tmp_path / "one") for f in (tmp_path / "one").rglob("*") if f.is_file()]
@@ -329,7 +438,7 @@ def test_a_day_is_the_same_every_time(tmp_path, orders, table):
 def test_clicks_are_the_same_every_time(tmp_path, flaw):
     for name in ("one", "two"):
         for part in ("1", "2"):
-            command = [sys.executable, sample.SHOP / "clicks.py", part, tmp_path / name, *flaw]
+            command = [sys.executable, SHOP / "clicks.py", part, tmp_path / name, *flaw]
             subprocess.run(command, check=True)
     one, two = ([f.read_bytes() for f in sorted((tmp_path / n).iterdir())] for n in ("one", "two"))
     assert len(one) == 2 and one == two

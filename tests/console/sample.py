@@ -62,7 +62,17 @@ def _make(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     environ = {name: value for name, value in os.environ.items() if "TRUNKLINE" not in name}
     done = subprocess.run(
-        [sys.executable, "-m", "trunkline", "demo", str(folder), "--no-serve", "--quiet"],
+        [
+            sys.executable,
+            "-m",
+            "trunkline",
+            "demo",
+            "shop",
+            "--folder",
+            str(folder),
+            "--no-serve",
+            "--quiet",
+        ],
         capture_output=True,
         text=True,
         timeout=MAKING_SECONDS,

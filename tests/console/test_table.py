@@ -177,7 +177,8 @@ def test_two_versions_are_compared(page: Page, lake: RemoteLake):
         page.get_by_label(f"Compare {one[:12]}").click()
         expect(page.get_by_label(f"Compare {one[:12]}")).to_be_checked()
     link = page.get_by_role("link", name="Compare the two")
-    expect(link).to_have_attribute("href", re.compile(f"tab=compare&view=tables&old={old}&new={new}"))
+    compared = f"tab=compare&view=tables&old={old}&new={new}"
+    expect(link).to_have_attribute("href", re.compile(compared))
 
 
 def test_a_change_of_columns_is_marked(page: Page):

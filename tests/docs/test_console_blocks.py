@@ -9,7 +9,11 @@ import pytest
 from tests.docs.console import ROOT, Ids, Shell, blocks, compare, perform, steps
 
 ALWAYS = ("README.md", "docs/quickstart.md")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "examples").glob("*/README.md")),
+]
 RUNNABLE = [page for page in PAGES if steps(page)]
 KINDS = {"console", "console one", "python run"} | {
     "json", "jsonnet", "python", "sh", "text", "toml", "yaml"
@@ -17,6 +21,10 @@ KINDS = {"console", "console one", "python run"} | {
 AT_ONCE = 3
 FAILURES = ("error: ", '{"code"')
 FAILED_JOB = "✗ "
+
+
+def name_of(page: Path) -> str:
+    return page.name if page.parent in (ROOT, ROOT / "docs") else f"{page.parent.name}-{page.name}"
 
 
 def first_difference(page: Path, folder: Path) -> str:
@@ -60,13 +68,13 @@ def test_the_pages_a_newcomer_reads_can_be_run():
 
 
 @pytest.mark.timeout(1800)  # the first of them waits for many
-@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
 def test_page(page: Path, runs: dict[Path, Future[str]]):
     difference = runs[page].result()
     assert not difference, difference
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_blocks_are_of_known_kinds(page: Path):
     """So that nobody writes `shell` for `console` and it is never run."""
     assert {block.info for block in blocks(page.read_text(encoding="utf-8"))} <= KINDS

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trunkline.cli import dagtext, session
+from trunkline.cli import dagsvg, dagtext, session
 from trunkline.cli.arguments import App
 from trunkline.cli.dagtext import Box
 from trunkline.cli.jobviews import state_sign, state_style
+from trunkline.errors import Usage
 
 if TYPE_CHECKING:
     from trunkline.cli.output import Style
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 app = App()
 
 CLOCK = "◷"
+KIND_COLOURS = {"pipeline": "#3fb950", "stream": "#a371f7", "ingest": "#4493f8"}
 WIDTH_OF_A_PIPE = 100
 
 
@@ -28,6 +31,9 @@ WIDTH_OF_A_PIPE = 100
 def draw(
     ctx: typer.Context,
     dot: Annotated[bool, typer.Option("--dot", help="As Graphviz reads it.")] = False,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="As a picture, into a file.")
+    ] = None,
     at: Annotated[
         str | None, typer.Option("--at", metavar="ID", help="As it was at a commit set.")
     ] = None,
@@ -36,11 +42,38 @@ def draw(
     run = session.of(ctx)
     with run.open() as lake:
         graph = lake.graph() if at is None else graph_of(lake.overview(lake.project, at))
-    if dot:
+        kinds = {str(one.name): one.kind for one in lake.pipelines()} if svg else {}
+    if svg is not None:
+        _write(svg, picture(graph, kinds))
+        run.output.done({"svg": str(svg)}, f"Wrote {svg}.")
+    elif dot:
         run.output.item({"dot": graph.to_dot()}, lambda _: graph.to_dot().splitlines())
     else:
         columns = shutil.get_terminal_size((WIDTH_OF_A_PIPE, 24)).columns
         run.output.item(graph, lambda found: drawing(found, columns, run.output.style))
+
+
+def picture(graph: Graph, kinds: Mapping[str, str]) -> str:
+    """The graph as an SVG: what kind of thing each is, not how it went."""
+    nodes = [
+        dagsvg.Node(
+            node.name,
+            kinds.get(node.name, node.kind),
+            KIND_COLOURS.get(node.kind, dagsvg.LINE),
+            round=not node.is_pipeline,
+        )
+        for node in graph.nodes
+    ]
+    known = {node.name for node in nodes}
+    edges = [(a, b) for a, b, *_ in graph.edges if {a, b} <= known]
+    return dagsvg.draw_svg(nodes, edges, "Which pipelines read which repos")
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Usage(f"{file} cannot be written: {error.strerror}.") from error
 
 
 def graph_of(overview: Overview) -> Graph:

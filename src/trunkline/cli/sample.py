@@ -1,6 +1,6 @@
-"""The sample shop: its pipelines and the script that writes its days, as files to play with.
+"""The examples, as files to play with: their pipelines, and scripts that write their data.
 
-They are those of examples/shop in the source; here they are data of the package.
+They are those of examples/ in the source; here they are data of the package.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-SHOP = Path(__file__).with_name("shop")
+EXAMPLES = Path(__file__).with_name("examples")
+TOUR = "tour.yaml"
+SHOP = "shop"
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*")
 
 
-def write_shop(folder: Path) -> list[Path]:
-    """Copy the shop's files into a folder; what was written, by name."""
-    folder.mkdir(parents=True)
-    files = sorted(file for file in SHOP.iterdir() if file.is_file())
-    return [Path(shutil.copyfile(file, folder / file.name)) for file in files]
+def write_example(name: str, folder: Path) -> list[Path]:
+    """Copy an example's files into a folder; what was written, by name."""
+    shutil.copytree(EXAMPLES / name, folder, ignore=LEFT_OUT)
+    return sorted(file for file in folder.rglob("*") if file.is_file())

@@ -1,0 +1,127 @@
+"""The five fields of use at a hundred times their size: seconds, rows a second, peak memory.
+
+Each is its whole demo, generator included. The online shop also against one PySpark script that
+computes the same tables from the same files at once, without versions, rules or lineage
+(`peers/spark_shop.py`); both start a Spark of their own. `--scale 3` makes them smaller. Memory
+is that of the process and all below it, looked at four times a second.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from benchmarks.measure import Bench, CommandFailed, Cost, command_line, remove
+from benchmarks.report import Result, shown, times_as_long
+
+CLAIM = "fields"
+FIELDS = ("ecommerce", "finance", "medicine", "logistics", "games")
+ROOT = Path(__file__).resolve().parents[1]
+SHOP = ROOT / "examples" / "ecommerce"
+LOOK_SECONDS = 0.25
+DATA = (".csv", ".jsonl")
+SPECS = ("orders.yaml", "revenue.py", "page.py", "clicks.yaml", "sessions.py", "funnel.yaml")
+
+
+def run(bench: Bench) -> Iterator[Result]:
+    scale = int(bench.scale) or bench.size(100, 1)
+    yield from _against_a_script(bench, scale)
+    for field in FIELDS:
+        if (ROOT / "examples" / field / "tour.yaml").is_file():
+            yield from _demo(bench, field, scale)
+
+
+def _demo(bench: Bench, field: str, scale: int) -> Iterator[Result]:
+    place = bench.folder / field
+    options = ("--scale", str(scale), "--folder", str(place), "--no-serve", "--quiet")
+    cost = watched(bench, *command_line(), "demo", field, *options)
+    rows = rows_in(place)
+    what = f"demo {field} --scale {scale}: {rows:,} rows"
+    yield Result(CLAIM, what, shown(cost), "", "", rows / cost.wall, "rows/s")
+    yield Result(CLAIM, f"{what}, memory", shown(cost), "", "", cost.peak / 10**6, "MB")
+    remove(place)
+
+
+def _against_a_script(bench: Bench, scale: int) -> Iterator[Result]:
+    """Six days at once: put, applied and run as one script of commands, against the peer's."""
+    place = bench.make_lake("shop", "rates", "catalogue", "orders")
+    incoming = place / "incoming"
+    days = ("2026-03-02", str(incoming), "--days", "6", "--scale", str(scale))
+    bench.process(sys.executable, SHOP / "shop.py", *days)
+    rows = rows_in(incoming)
+    shutil.copytree(SHOP, place / "ecommerce")
+    ours = Cost(0, 0)
+    for repo in ("rates", "catalogue", "orders"):
+        put = ("put", "-r", f"{repo}@main", str(incoming / repo))
+        ours += watched(bench, *command_line(), *put, cwd=place)
+    specs = [f"ecommerce/{spec}" for spec in SPECS]
+    ours += watched(bench, *command_line(), "pipeline", "apply", *specs, cwd=place)
+    ours += watched(bench, *command_line(), "run", cwd=place)
+    script = ROOT / "benchmarks" / "peers" / "spark_shop.py"
+    arguments = (str(incoming), str(SHOP / "conversion.sql"), str(bench.folder / "out"))
+    theirs = watched(bench, sys.executable, str(script), *arguments)
+    peer = "a PySpark script"
+    what = f"the shop's six days, {rows:,} rows"
+    yield times_as_long(CLAIM, what, ours, peer, theirs)
+    yield Result(
+        CLAIM, f"{what}, memory", f"{ours.peak / 10**6:,.0f} MB", peer,
+        f"{theirs.peak / 10**6:,.0f} MB", ours.peak / theirs.peak,
+    )  # fmt: skip
+    remove(place)
+    remove(bench.folder / "out")
+
+
+def rows_in(folder: Path) -> int:
+    """Lines of data that a generator wrote."""
+    found = 0
+    for file in folder.rglob("*"):
+        if file.suffix in DATA and ".trunkline" not in file.parts:
+            with file.open("rb") as lines:
+                found += sum(1 for _ in lines)
+    return found
+
+
+def watched(bench: Bench, *command: str, cwd: Path | None = None) -> Cost:
+    """Run a program to its end, with a look at the memory of all that it started."""
+    with tempfile.TemporaryFile() as said:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command, cwd=cwd or bench.folder, env=bench.environment, stdin=subprocess.DEVNULL,
+            stdout=said, stderr=said,
+        )  # fmt: skip
+        peak, cpu = 0, 0.0
+        while process.poll() is None:
+            memory, used = _held(process.pid)
+            peak, cpu = max(peak, memory), max(cpu, used)
+            time.sleep(LOOK_SECONDS)
+        wall = time.perf_counter() - started
+        if process.returncode:
+            said.seek(0)
+            text = said.read().decode(errors="replace").strip()
+            raise CommandFailed(f"{' '.join(command)}\n{text}")
+    return Cost(wall, cpu, peak)
+
+
+def _held(pid: int) -> tuple[int, float]:
+    """Memory and seconds of processor, of a process and those below it."""
+    memory, used = 0, 0.0
+    try:
+        above = psutil.Process(pid)
+        family = [above, *above.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0, 0.0
+    for one in family:
+        try:
+            memory += one.memory_info().rss
+            times = one.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        used += times.user + times.system + times.children_user + times.children_system
+    return memory, used
