@@ -13,6 +13,7 @@ from trunkline.server.s3.conditions import byte_range, check_read, etag
 from trunkline.server.s3.documents import http_date
 from trunkline.server.s3.failures import S3Error
 from trunkline.server.s3.names import Key
+from trunkline.server.s3.virtual import read_virtual
 from trunkline.server.s3.visits import Answer, Door, Visit, xml
 
 # What people put is shown to a browser as nothing that could act in our name.
@@ -50,7 +51,11 @@ def head_object(visit: Visit) -> Answer:
 
 
 def _read(visit: Visit, with_body: bool) -> Answer:
-    asked, key = visit.asked, visit.key_to_read()
+    asked = visit.asked
+    virtual = read_virtual(visit, with_body)
+    if isinstance(virtual, Answer):
+        return virtual
+    key = virtual or visit.key_to_read()
     if key.is_folder:
         return _folder(visit, key)
     entry, commit = look(visit.door, key)

@@ -16,6 +16,7 @@ from trunkline.model.commits import Commit, RepoName
 from trunkline.model.refs import Ref
 from trunkline.sdk.lake import Lake
 from trunkline.server.calls import Call
+from trunkline.server.iceberg.keys import PREFIX
 from trunkline.server.s3.asked import Asked
 from trunkline.server.s3.documents import Node, document
 from trunkline.server.s3.failures import S3Error
@@ -101,6 +102,8 @@ class Visit:
         return self.call.lake.author
 
     def key(self) -> Key:
+        if self.asked.key.startswith(PREFIX):
+            raise S3Error("AccessDenied", "Iceberg tables are read-only here.")
         return parse_key(self.repo, self.asked.key)
 
     def key_to_read(self) -> Key:
