@@ -65,13 +65,13 @@ def reachable_source(text: str, function: str, *, name: str = "the file") -> str
     statements = [statement for statement in module.body if not _is_main(statement)]
     bound: dict[str, list[ast.stmt]] = {}
     for statement in statements:
-        for known in _binds(statement):
+        for known in binds(statement):
             bound.setdefault(known, []).append(statement)
     if function not in bound and not _has_star(module):
         raise InvalidSpec(
             f"{name} has no function {shown(function)}.{did_you_mean(function, bound)}"
         )
-    loading = _Loading(statements)
+    loading = Loading(statements)
     loading.drop_own_decorator(bound.get(function, ()))
     kept = _closure(statements, bound, [*bound.get(function, ()), *loading.effects()])
     if _has_star(module) or any(_is_tricky(statement, name) for statement in kept):
@@ -95,7 +95,7 @@ def _closure(
     return [statement for statement in statements if id(statement) in kept]
 
 
-def _binds(statement: ast.stmt) -> set[str]:
+def binds(statement: ast.stmt) -> set[str]:
     """Names of the file that a statement at its top may set."""
     found: set[str] = set()
     for node in _outside_functions(statement):
@@ -136,7 +136,7 @@ def _mentions(statement: ast.AST) -> Iterator[str]:
                 yield text  # an annotation in quotes, or a name for getattr
 
 
-class _Loading:
+class Loading:
     """What happens when a file is loaded. `names` are what its imports call things."""
 
     def __init__(self, statements: list[ast.stmt]) -> None:
@@ -155,7 +155,7 @@ class _Loading:
                             origin = f"{'.' * level}{module or ''}.{alias.name}"
                             self.names[alias.asname or alias.name] = origin
             if not isinstance(statement, ast.Import | ast.ImportFrom):
-                own |= _binds(statement)
+                own |= binds(statement)
         # What the file itself defines is not the builtin or the module of that name.
         self.names |= {name: f".own.{name}" for name in own if name not in self.names}
 
