@@ -12,7 +12,7 @@ SOURCES := $(shell find console -name node_modules -prune -o -type f ! -name '*.
 NPM      = node=$$(scripts/node.sh) && cd console && PATH="$$node:$$PATH" npm
 
 .DEFAULT_GOAL := help
-.PHONY: help install console demo test check format bench docs clean java browser
+.PHONY: help install console demo test check format bench docs site clean java browser
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,12 +31,13 @@ test: $(STAMP) java $(CONSOLE) browser ## run the tests, the quick ones first
 	@$(NPM) test --silent
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
-check: $(STAMP) $(MODULES) ## ruff, mypy --strict, import-linter; tsc and biome for the console
+check: $(STAMP) $(MODULES) ## ruff, mypy --strict, import-linter; tsc and biome; the site of the docs
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(NPM) run check --silent
+	@$(MAKE) -s site
 
 format: $(STAMP) $(MODULES) ## let ruff and biome arrange the code
 	@$(BIN)/ruff check --fix .
@@ -46,11 +47,16 @@ format: $(STAMP) $(MODULES) ## let ruff and biome arrange the code
 bench: $(STAMP) java ## measure what we answer for, as ratios
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(STAMP) $(MODULES) ## write docs/cli.md from --help, the routes of docs/api.md, the console's types
+docs: $(STAMP) $(MODULES) ## write what is made from the code: reference pages, man page, the console's types
 	@$(BIN)/python -m tests.docs.generate_cli
+	@$(BIN)/python -m tests.docs.generate_spec
+	@$(BIN)/python -m tests.docs.generate_man
 	@$(BIN)/python -m tests.docs.generate_api
 	@$(BIN)/python -m tests.docs.generate_openapi
 	@$(NPM) run types --silent
+
+site: $(STAMP) ## build the documentation as a site into build/site (ARGS=serve shows it)
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mkdocs --quiet $(or $(ARGS),build)
 
 clean: ## remove .venv, the built console and every cache
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import trunkline
-from tests.docs import generate_api, generate_cli, generate_openapi
+from tests.docs import generate_api, generate_cli, generate_man, generate_openapi, generate_spec
 from tests.docs.console import ROOT
 from trunkline import errors
 from trunkline.sdk.lake import Lake
@@ -32,6 +32,15 @@ def rows(name: str) -> dict[str, list[str]]:
 
 def test_cli_page_is_what_the_command_says():
     assert page("cli.md") == generate_cli.page(), "run: python -m tests.docs.generate_cli"
+
+
+def test_spec_page_is_what_the_schema_says():
+    assert page("spec.md") == generate_spec.page(), "run: python -m tests.docs.generate_spec"
+
+
+def test_man_page_and_completions_are_those_of_the_command():
+    for path, text in generate_man.files():
+        assert path.read_text(encoding="utf-8") == text, "run: python -m tests.docs.generate_man"
 
 
 def test_the_table_of_routes_is_what_the_server_has():
