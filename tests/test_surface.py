@@ -21,7 +21,7 @@ tag create|list|delete
 commit start|finish|list|inspect|squash|drop
 config list|get|set|unset
 context add|list|remove|show|use
-draw lineage login logout plan run serve sql tick whoami worker
+draw lineage login logout plan run serve sql tick whoami worker export
 audit
 user create|delete|disable|enable|inspect|list|password
 role grant|list|revoke
@@ -33,6 +33,7 @@ datum inspect|list
 job cancel|inspect|list|logs|rerun|wait|why
 pipeline apply|backfill|delete|inspect|list|pause|restore|resume|run|schema|versions|why
 ingest list|pause|start|status
+egress inspect|list|retry|run|skip
 pool delete|list|set
 secret delete|list|set
 stream batches|list|restart|rewind|savepoint|savepoints|status

@@ -27,9 +27,22 @@ if TYPE_CHECKING:
         join,
         pfs,
         pipeline,
+        to,
         union,
     )
-    from trunkline.pipelines.dsl_flows import folder, http, ingest, kafka, rate, stream
+    from trunkline.pipelines.dsl_flows import (
+        api,
+        database,
+        delta,
+        folder,
+        http,
+        iceberg,
+        ingest,
+        kafka,
+        objects,
+        rate,
+        stream,
+    )
     from trunkline.pipelines.expect import expect
     from trunkline.sdk import Diff, Lake, init, migrate, open
 
@@ -43,26 +56,49 @@ __all__ = [
     "Trigger",
     "TrunklineError",
     "__version__",
+    "api",
     "cron",
     "cross",
+    "database",
+    "delta",
     "expect",
     "folder",
     "group",
     "http",
+    "iceberg",
     "ingest",
     "init",
     "join",
     "kafka",
     "migrate",
+    "objects",
     "open",
     "pfs",
     "pipeline",
     "rate",
     "stream",
+    "to",
     "union",
 ]
-_DECLARING = {"Pipeline", "cron", "cross", "group", "join", "pfs", "pipeline", "union"}
-_FLOWING = {"folder", "http", "ingest", "kafka", "rate", "stream"}
+_DECLARING = {"Pipeline", "cron", "cross", "group", "join", "pfs", "pipeline", "to", "union"}
+_FLOWING = {
+    "api",
+    "database",
+    "delta",
+    "folder",
+    "http",
+    "iceberg",
+    "ingest",
+    "kafka",
+    "objects",
+    "rate",
+    "stream",
+}
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext trunkline`."""
+    import_module("trunkline.notebook").load(shell)
 
 
 def __getattr__(name: str) -> Any:

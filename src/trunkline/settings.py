@@ -118,6 +118,8 @@ _ALL = (
     Setting("server.host", Kind.TEXT, "127.0.0.1", "The address that serve listens on."),
     Setting("server.port", Kind.NUMBER, "8470", "The port of the API and the console."),
     Setting("server.s3_port", Kind.NUMBER, "8471", "The port of the S3 door; 0 closes it."),
+    Setting("server.s3_url", Kind.TEXT, None, "The address that people reach the S3 door by."),
+    Setting("server.iceberg.snapshots", Kind.NUMBER, "200", "Snapshots that are shown of a table."),
     Setting("server.url", Kind.TEXT, None, "The address that people reach the server by."),
     Setting("server.auth", Kind.FLAG, "no", "Ask everybody who they are."),
     Setting("server.log", Kind.CHOICE, "text", "How serve writes its log.", ("text", "json")),

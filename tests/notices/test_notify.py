@@ -13,7 +13,7 @@ import pytest
 
 from tests.jobs.graphs import Graph
 from tests.notices.conftest import fail, feed, succeed
-from tests.notices.receivers import PATIENCE, Receiver, mail_server, until
+from tests.notices.receivers import PATIENCE, Receiver, mail_server, receiving, until
 from trunkline import Lake, notices
 from trunkline.errors import Usage
 from trunkline.model.commits import RepoName
@@ -219,3 +219,24 @@ def test_many_of_one_kind_are_two_messages() -> None:
 def test_a_wrong_setting_is_a_clear_line(lake: Lake, flags: dict[str, str]) -> None:
     with pytest.raises(Usage), noticing(lake, None, **flags):
         pass
+
+
+def test_what_could_not_be_delivered_is_told_and_that_it_is_again(
+    graph: Graph, receiver: Receiver
+) -> None:
+    with receiving() as target, noticing(graph.lake, notify_webhook=receiver.url):
+        graph.follow("daily", "orders", egress={"webhook": target.url})
+        target.statuses = [400]
+        job = feed(graph, 1)
+        graph.run()
+        message = told(receiver)
+        assert (message["kind"], message["job"]) == ("failed", job)
+        assert message["text"] == "daily could not be delivered to webhook"
+        assert message["reason"] == f"{target.url} answered 400."
+        feed(graph, 2)
+        graph.run()
+        message = told(receiver)
+        assert (message["kind"], message["text"]) == (
+            "recovered",
+            "daily is delivered to webhook again",
+        )

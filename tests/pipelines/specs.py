@@ -304,6 +304,7 @@ _folders = st.fixed_dictionaries(
         "settle": st.just(0.0) | seconds,
         "changed": st.sampled_from(["replace", "ignore", "error"]),
         "then": st.sampled_from(["keep", "delete", {"move": "./done"}]),
+        "archives": st.sampled_from(["keep", "unpack"]),
     }
 )
 _kafkas = st.fixed_dictionaries(

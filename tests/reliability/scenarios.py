@@ -267,6 +267,7 @@ STREAM_POINTS = (
 )
 
 # On the way of an ingest's batch: see test_folder of the ingests.
+EGRESS_POINTS = ("egress.claimed", "egress.sending", "egress.sent", "egress.recorded")
 INGEST_POINTS = ("ingest.gathered", "ingest.written", "ingest.committed", "ingest.source_told")
 
 SCENARIOS: dict[str, Scenario] = {

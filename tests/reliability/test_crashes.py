@@ -18,6 +18,7 @@ from tests.reliability.harness import (
     state,
 )
 from tests.reliability.scenarios import (
+    EGRESS_POINTS,
     INGEST_POINTS,
     JOB_POINTS,
     SCENARIOS,
@@ -63,7 +64,7 @@ def ready(fast_folder: Path):
 @pytest.mark.parametrize("name", CRASHPOINTS)
 def test_every_crash_point_is_reached_by_a_scenario(name: str):
     points = [point for scenario in SCENARIOS.values() for point in scenario.reaches]
-    of_jobs = (*JOB_POINTS, *TABLE_JOB_POINTS, *STREAM_POINTS, *INGEST_POINTS)
+    of_jobs = (*JOB_POINTS, *TABLE_JOB_POINTS, *STREAM_POINTS, *INGEST_POINTS, *EGRESS_POINTS)
     reached = {point.partition(":")[0] for point in (*points, *of_jobs)}
     assert name in reached, f"add a scenario that passes {name}: a crash there is not checked"
 

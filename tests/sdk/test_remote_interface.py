@@ -25,6 +25,7 @@ SHARED = {
     "Lake.bound": "copies the open lake",
     "Lake.put": "finds and reads files here; they are written by the remote lake's writer",
     "Lake.cp": "copies by the remote lake's writer",
+    "Lake.export": "reads the address here; the server sends",
     "Lake.backup": "refused: a backup is made where the lake is",
     "LakeTable.arrow": "reads `batches`",
     "LakeTable.pandas": "reads `arrow`",

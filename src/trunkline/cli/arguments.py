@@ -110,6 +110,15 @@ Arguments = Annotated[
     list[str] | None,
     typer.Option("--arg", metavar="NAME=VALUE", help="For jsonnet, may be repeated."),
 ]
+Env = Annotated[
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="NAME",
+        help="In this environment only.",
+        autocompletion=complete.environments,
+    ),
+]
 Limit = Annotated[int | None, typer.Option("--limit", "-n", help="At most so many.")]
 
 

@@ -28,7 +28,9 @@ def create(ctx: typer.Context, place: Place) -> None:
     with run.open(direct=True) as lake:
         made = lake.backup(place)
     what = f"{count(made.objects, 'object')} ({human_size(made.bytes)})"
-    run.output.done(made, f"Backed up as {made.id[:12]}: {what}, {made.copied:,} of them new.")
+    left = f" {count(made.outside, 'object')} by reference stay where they are."
+    said = f"Backed up as {made.id[:12]}: {what}, {made.copied:,} of them new."
+    run.output.done(made, said + (left if made.outside else ""))
 
 
 @app.command("list")

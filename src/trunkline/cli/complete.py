@@ -40,6 +40,11 @@ def pipelines(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offer(ctx, incomplete, _pipeline_names)
 
 
+def environments(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of environments."""
+    return _offer(ctx, incomplete, _environment_names)
+
+
 def streams(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of streams."""
     return _offer(ctx, incomplete, _stream_names)
@@ -115,6 +120,10 @@ def _pipeline_names(lake: Lake, typed: str, kind: str = "") -> Iterator[str]:
         name = pipeline.name
         if kind in ("", pipeline.kind):
             yield str(name) if "/" not in typed else f"{name.project}/{name.repo}"
+
+
+def _environment_names(lake: Lake, typed: str) -> Iterator[str]:
+    return (one.name for one in lake.environments())
 
 
 def _stream_names(lake: Lake, typed: str) -> Iterator[str]:

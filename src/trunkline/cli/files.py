@@ -46,6 +46,9 @@ def put(
     recursive: Recursive = False,
     append: Annotated[bool, typer.Option("--append", help="Add to what is there.")] = False,
     untar: Annotated[bool, typer.Option("--untar", help="Put what is in the archive.")] = False,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Copy nothing: it stays where it is, unchanged.")
+    ] = False,
     message: Message = "",
     if_head: IfHead = None,
     key: Annotated[
@@ -62,6 +65,7 @@ def put(
             recursive=recursive,
             append=append,
             untar=untar,
+            reference=reference,
             message=message,
             if_head=if_head,
             key=key,

@@ -42,7 +42,7 @@ def list_(
     run = session.of(ctx)
     with run.open() as lake:
         found = lake.jobs(pipeline, state, limit, everywhere)
-    run.output.table(found, jobviews.JOBS, empty="No jobs.")
+    run.output.table(found, jobviews.job_columns(found), empty="No jobs.")
 
 
 @app.command()
@@ -52,7 +52,9 @@ def inspect(ctx: typer.Context, job: JobName) -> None:
     with run.open() as lake:
         found = lake.job(job)
         checks = [one.result for one in lake.checks(job=found.ref)]
-    run.output.item(found.info, lambda j: jobviews.job_page(j, run.output.style, checks))
+        name = f"{found.info.pipeline.project}/{found.info.pipeline.repo}"
+        sent = lake.deliveries(name, job=found.info.id)
+    run.output.item(found.info, lambda j: jobviews.job_page(j, run.output.style, checks, sent))
 
 
 @app.command()

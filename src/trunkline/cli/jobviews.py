@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from trunkline.cli import streamviews
+from trunkline.cli import egressviews, streamviews
 from trunkline.cli.checkviews import job_lines
 from trunkline.cli.output import Column, Style
 from trunkline.cli.text import aligned, count, fields, human_size, local_time, printable
@@ -17,6 +17,7 @@ from trunkline.model.words import job_words
 if TYPE_CHECKING:
     from trunkline.lake.control import Backfill
     from trunkline.lake.pipelines import Applied
+    from trunkline.model.egress import Delivery
     from trunkline.model.expectations import CheckResult
     from trunkline.model.flowstatus import IngestStatus, StreamStatus
     from trunkline.model.jobs import DatumInfo, DatumInput, Job, LogLine
@@ -122,6 +123,15 @@ JOBS = (
     Column("WHY", why),
 )
 
+BRANCH = Column("BRANCH", lambda j: j.branch)
+
+
+def job_columns(found: Sequence[Job]) -> tuple[Column, ...]:
+    """The columns of these jobs: with their branch if one is in an environment."""
+    name, *rest = JOBS
+    return (name, BRANCH, *rest) if any(job.environment for job in found) else JOBS
+
+
 BACKFILLS = (
     Column("ID", lambda b: short(b.id)),
     Column("PIPELINE", lambda b: str(b.pipeline)),
@@ -188,11 +198,18 @@ def pipeline_page(
         yield f"  {line}"
 
 
-def job_page(job: Job, style: Style, checks: Sequence[CheckResult] = ()) -> Iterator[str]:
+def job_page(
+    job: Job,
+    style: Style,
+    checks: Sequence[CheckResult] = (),
+    sent: Sequence[Delivery] = (),
+) -> Iterator[str]:
     yield style("head", f"job {job.pipeline}@{job.id}")
     yield from fields([(name, value) for name, value in _job_fields(job, style) if value])
     if checks:
         yield from ("", "Checks:", *job_lines(checks, style))
+    if sent:
+        yield from ("", "Deliveries:", *egressviews.job_lines(sent, style))
     if str(job.state) == "failure":
         yield ""
         yield f"What it printed:  trunkline job logs {job_name(job)}"

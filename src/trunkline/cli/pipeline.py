@@ -13,6 +13,7 @@ from trunkline.cli.arguments import (
     App,
     Arguments,
     DryRun,
+    Env,
     Files,
     NoReprocess,
     PipelineName,
@@ -44,6 +45,7 @@ def apply(
     reprocess: Reprocess = False,
     no_reprocess: NoReprocess = False,
     args: Arguments = None,
+    env: Env = None,
     dry_run: DryRun = False,
 ) -> None:
     """Make pipelines, or new versions of them: all or none."""
@@ -52,6 +54,7 @@ def apply(
         "reprocess": reprocess,
         "no_reprocess": no_reprocess,
         "args": arguments(args),
+        "env": env,
     }
     with run.open() as lake:
         if dry_run:
@@ -88,11 +91,14 @@ def note_ignored(run: Session, ignored: Iterable[str]) -> None:
 def list_(
     ctx: typer.Context,
     everywhere: Annotated[bool, typer.Option("--all", "-a", help="Of every project.")] = False,
+    env: Env = None,
 ) -> None:
     """List pipelines with their state and how their last job ended."""
+    if everywhere and env is not None:
+        raise Usage("An environment is one project's: --all and --env do not go together.")
     run = session.of(ctx)
     with run.open() as lake:
-        found = lake.pipelines(all_projects=everywhere)
+        found = lake.pipelines(all_projects=everywhere, env=env)
     empty = "No pipelines yet: trunkline pipeline apply FILE."
     run.output.table(found, jobviews.PIPELINES, empty=empty)
 
@@ -171,11 +177,15 @@ def delete(
     keep_repo: Annotated[
         bool, typer.Option("--keep-repo", help="Leave its data, as a plain repo.")
     ] = False,
+    env: Env = None,
 ) -> None:
     """Delete a pipeline and its output."""
     run = session.of(ctx)
     with run.open() as lake:
-        lake.delete_pipeline(name, force=force, keep_repo=keep_repo)
+        lake.delete_pipeline(name, force=force, keep_repo=keep_repo, env=env)
+    if env is not None:
+        run.output.done({"deleted": name, "env": env}, f"Deleted pipeline {name} in {env}.")
+        return
     kept = f"; its data stays in the repo {name}" if keep_repo else ""
     run.output.done({"deleted": name}, f"Deleted pipeline {name}{kept}.")
 
@@ -200,11 +210,11 @@ def resume(ctx: typer.Context, name: PipelineName) -> None:
 
 
 @app.command()
-def run(ctx: typer.Context, name: PipelineName) -> None:
+def run(ctx: typer.Context, name: PipelineName, env: Env = None) -> None:
     """Make a job at the present heads, whatever changed."""
     run = session.of(ctx)
     with run.open() as lake:
-        job = lake.run_pipeline(name)
+        job = lake.run_pipeline(name, env=env)
     run.output.done(
         {"pipeline": name, "job": job},
         f"Job {name}@{short(job)} is waiting. {run.who_runs}",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from trunkline.cli import planviews, session
-from trunkline.cli.arguments import App, Arguments, NoReprocess, Reprocess
+from trunkline.cli.arguments import App, Arguments, Env, NoReprocess, Reprocess
 from trunkline.cli.pipeline import arguments, note_ignored
 
 app = App()
@@ -27,12 +27,17 @@ def plan(
     reprocess: Reprocess = False,
     no_reprocess: NoReprocess = False,
     args: Arguments = None,
+    env: Env = None,
 ) -> None:
     """Show what would run, be reused, kept and dropped, and why. Nothing is done."""
     run = session.of(ctx)
     with run.open() as lake:
         found = lake.plan(
-            *(files or ()), reprocess=reprocess, no_reprocess=no_reprocess, args=arguments(args)
+            *(files or ()),
+            reprocess=reprocess,
+            no_reprocess=no_reprocess,
+            args=arguments(args),
+            env=env,
         )
     note_ignored(run, found.ignored)
     run.output.item(found, lambda report: planviews.plan_lines(report, run.output.style))

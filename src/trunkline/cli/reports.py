@@ -63,6 +63,8 @@ def fsck_lines(report: FsckReport) -> Iterator[str]:
         yield f"{count(report.unused_objects, 'object')} unused; gc will remove them."
     if report.erased_files:
         yield f"{count(report.erased_files, 'file')} erased on purpose."
+    if report.outside_files:
+        yield f"{count(report.outside_files, 'file')} by reference: the bytes are not in the lake."
 
 
 def _verdict(report: FsckReport) -> str:
@@ -102,6 +104,8 @@ def status_lines(status: Status) -> Iterator[str]:
         yield f"Failed: {name}; trunkline pipeline inspect {name} says why."
     for name in status.flows_behind:
         yield f"Behind: {name}; trunkline stream status {name} says how far."
+    for name in status.undelivered:
+        yield f"Undelivered: {name}; trunkline egress list {name} --failed says why."
     for commit in status.open_commits:
         yield f"Open: {commit.repo}@{commit.branch} has the unfinished commit {short(commit.id)}."
 

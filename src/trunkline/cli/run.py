@@ -18,6 +18,7 @@ from trunkline.cli.arguments import App, PipelineName
 from trunkline.cli.jobviews import took
 from trunkline.cli.text import count
 from trunkline.errors import Usage
+from trunkline.model.egress import DeliveryState
 
 if TYPE_CHECKING:
     from trunkline.cli.session import Session
@@ -124,11 +125,22 @@ def summary(report: RunReport, server: str = "") -> str:
     if server and not report.jobs:
         # They do not wait to be told: what was to be done may have been done before we asked.
         return f"{SERVED}\ntrunkline job list shows what they have run."
+    undelivered = _undelivered(report)
+    if not report.jobs and report.deliveries:
+        out = len(report.deliveries)
+        return f"{out:,} {'delivery' if out == 1 else 'deliveries'}.{undelivered}"
     if not report.jobs:
         came = any(one.commits for one in report.ingests)
         return "No jobs to run." if came else "Nothing to run."
     failed = f", {report.failed:,} failed" if report.failed else ""
-    return f"{count(len(report.jobs), 'job')} in {took(report.seconds)}{failed}."
+    return f"{count(len(report.jobs), 'job')} in {took(report.seconds)}{failed}.{undelivered}"
+
+
+def _undelivered(report: RunReport) -> str:
+    """What is done and has not gone out, each with why."""
+    bad = [one for one in report.deliveries if one.state is DeliveryState.FAILED]
+    lines = [f"Not delivered: {one.pipeline} to {one.target}: {one.reason}" for one in bad]
+    return "".join(f"\n{line}" for line in lines)
 
 
 @contextmanager

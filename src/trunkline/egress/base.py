@@ -13,10 +13,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from trunkline.errors import NotFound, Precondition
+from trunkline.lake import files
 from trunkline.lake.core import Core
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.egress import Target
-from trunkline.model.entries import Entry
+from trunkline.model.entries import Entry, line_path
+from trunkline.model.streams import LATE, MALFORMED
+from trunkline.model.tables import QUARANTINE, TABLE_FILE
+from trunkline.storage.catalog import erasures
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,10 +47,16 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Rows that differ between two versions, as Arrow. `removed` has the rows as they were."""
+    """Rows that differ between two versions, as Arrow, in the columns of the newer one.
+
+    Rows are compared as a whole: one that changed is in both, in `removed` as it was. Both can be
+    read side by side, and each once.
+    """
 
     added: Iterator[pa.RecordBatch]
     removed: Iterator[pa.RecordBatch]
+    added_rows: int = 0
+    removed_rows: int = 0
 
 
 class Shipment:
@@ -58,28 +69,73 @@ class Shipment:
         self.path = path
         self.before = before
 
+    def lines(self) -> list[bytes]:
+        """The files as the manifest lists them: see `files`."""
+        tree = self.core.tree(self.commit)
+        with self.core.database.read() as session:
+            gone = erasures.places(session)
+        start = 0 if tree.find(self.path.encode()) else len(self.path.rstrip("/").encode())
+        return [
+            line
+            for line in files.lines_below(tree, self.path)
+            if not _is_ours(line_path(line)[start:])
+            and not (gone and erasures.place_of(Entry.decode(line)) in gone)
+        ]
+
     def files(self) -> Iterator[Entry]:
-        """Files below the path, those of hidden folders (`/_quarantine/` …) left out."""
-        raise NotImplementedError
+        """Files below the path, without what the lake keeps beside tables: `_quarantine/`,
+        `_late/`, `_malformed/`, `_table.json`; and without those that were erased."""
+        return map(Entry.decode, self.lines())
 
     def open(self, entry: Entry) -> Iterator[bytes]:
-        """The bytes of a file, in pieces."""
-        raise NotImplementedError
+        """The bytes of a file, in pieces, checked against its hash."""
+        return files.read(self.core, entry)
 
     def table(self) -> Table:
-        """The table at the path. NotFound if there is none."""
-        raise NotImplementedError
+        """The table at the path. NotFound or Precondition if there is none."""
+        return self._table_at(self.commit)
 
     def schema(self) -> pa.Schema:
-        raise NotImplementedError
+        from trunkline.tables.types import to_arrow
+
+        return to_arrow(self.table().schema)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows, in bounded memory."""
-        raise NotImplementedError
+        from trunkline.tables.reading.arrowread import record_batches
+
+        return iter(record_batches(self.core, self.table(), columns))
 
     def changes(self) -> Changes | None:
         """What changed since `before`; None if there is no version before, or it is gone."""
-        raise NotImplementedError
+        if self.before is None:
+            return None
+        try:
+            old = self._table_at(self.before)
+        except (NotFound, Precondition):
+            return None
+        from trunkline.tables.comparing.diffsql import DELETE, INSERT
+        from trunkline.tables.comparing.rowdiff import diff_tables
+
+        new = self.table()
+        found = diff_tables(self.core, old, new, key=(), one_sided=True)
+        added, removed = (found.batches(kind, new.schema) for kind in (INSERT, DELETE))
+        return Changes(added, removed, found.added, found.removed)
+
+    def _table_at(self, commit: Commit) -> Table:
+        from trunkline.tables.describe import describe
+
+        place = f"{commit.repo}@{commit.short_id}"
+        name = place if self.path == "/" else f"{place}:{self.path}"
+        return describe(self.core, self.core.tree(commit), self.path, name)
+
+
+_KEPT_BESIDE = frozenset(name.encode() for name in (QUARANTINE, LATE, MALFORMED))
+
+
+def _is_ours(path: bytes) -> bool:
+    *folders, name = path.split(b"/")
+    return name == TABLE_FILE.encode() or not _KEPT_BESIDE.isdisjoint(folders)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,16 @@ def introduce(session: Session) -> None:
             conf.set(name, value)
 
 
+def reach(session: Session, bucket: str) -> None:
+    """Tell Spark of a bucket that the lake refers to, as of its own; what is said of it stays."""
+    if session.context is None:
+        return
+    conf: Any = session.context._jsc.hadoopConfiguration()
+    for name, value in hadoop_conf((f"s3://{bucket}", session.options.outside)).items():
+        if conf.get(name) is None:
+            conf.set(name, value)
+
+
 def check(session: Session, uri: str) -> None:
     """Refuse what Spark has no file system for, before it says so in a hundred lines."""
     scheme = uri.partition(":")[0]
@@ -98,10 +108,10 @@ def check(session: Session, uri: str) -> None:
 def _missing(scheme: str, hadoop: str) -> Precondition:
     if scheme == "s3a":
         return Precondition(
-            "This lake is on S3, which Spark cannot reach without the package hadoop-aws.",
+            "There is data on S3, which Spark cannot reach without the package hadoop-aws.",
             hint=f"trunkline config set spark.packages org.apache.hadoop:hadoop-aws:{hadoop}",
         )
     return Precondition(
-        f"This lake is on {scheme}://, which Spark cannot reach without a package for it.",
+        f"There is data on {scheme}://, which Spark cannot reach without a package for it.",
         hint="Name one in spark.packages, and its settings (spark.hadoop.…) in spark.conf.",
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from trunkline.errors import Usage
 from trunkline.settings import Settings
+from trunkline.storage.objects.outside import PREFIX
 
 TRIES = 4
 LEAST_MEMORY = 512 << 20  # Spark itself refuses less than 450 MiB
@@ -37,6 +38,8 @@ class SparkOptions:
     archive: bool = True
     bucket: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What Hadoop must know of the lake's bucket, with credentials."""
+    outside: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """How buckets are reached that the lake refers to."""
 
     @property
     def is_local(self) -> bool:
@@ -81,6 +84,7 @@ class SparkOptions:
             conf=conf,
             archive=settings.flag("spark.archive"),
             bucket=hadoop_conf(store),
+            outside=_outside(store),
         )
 
     def spark_conf(self) -> dict[str, str]:
@@ -162,3 +166,12 @@ def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or "~", ".cache")
     return Path(base).expanduser() / "trunkline" / "spark"
+
+
+def _outside(store: tuple[str, Mapping[str, str]] | None) -> dict[str, str]:
+    if store is None:
+        return {}
+    named = {name: value for name, value in store[1].items() if name.startswith(PREFIX)}
+    if not named and store[0].startswith("s3://"):
+        return dict(store[1])
+    return {name.removeprefix(PREFIX): value for name, value in named.items()}

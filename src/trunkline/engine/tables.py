@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from trunkline.engine import jar
-from trunkline.engine.buckets import check, spark_uri
+from trunkline.engine.buckets import check, reach, spark_uri
 from trunkline.engine.expectations import NO_RULES, RowRules
 from trunkline.engine.fingerprint import quoted, row_hash
 from trunkline.engine.home import spark_home
@@ -99,12 +99,19 @@ def _frame(session: Session, spark: SparkSession, scan: Scan) -> DataFrame:
 
 
 def _check_reach(session: Session, scan: Scan) -> None:
-    """Whether Spark knows the store. All files of a lake are in one: the first tells."""
-    for file in scan.files[:1]:
-        uri = file.uri
-        if uri.startswith("tlslice:"):
+    """Whether Spark knows the stores: one file of each tells."""
+    places: dict[str, str] = {}
+    for file in scan.files:
+        scheme, _, rest = file.uri.partition("://")
+        # All packs are in the lake's own store.
+        place = scheme if scheme == "tlslice" else f"{scheme}://{rest.partition('/')[0]}"
+        places.setdefault(place, file.uri)
+    for place, uri in places.items():
+        if place == "tlslice":
             uri = bytes.fromhex(uri.split("/")[4]).decode()
         check(session, spark_uri(uri))
+        if place.startswith("s3://"):
+            reach(session, place.removeprefix("s3://"))
 
 
 def _by_paths(spark: SparkSession, scan: Scan) -> DataFrame:

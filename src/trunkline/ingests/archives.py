@@ -99,14 +99,19 @@ def _checked(info: tarfile.TarInfo, name: str) -> str:
         _refuse(name, f"has a sparse file: {member}")
     if info.size < 0:
         _refuse(name, f"has a member of negative size: {member}")
-    if info.name.startswith("/"):
-        _refuse(name, f"has a member with an absolute path: {member}")
+    return safe_path(info.name, name, is_folder=info.isdir())
+
+
+def safe_path(member: str, name: str, *, is_folder: bool) -> str:
+    """The path of a member of the archive `name` below it, which none may leave."""
+    if member.startswith("/"):
+        _refuse(name, f"has a member with an absolute path: {shown(member)}")
     # "./a" and "a//b" are what tar writes for `tar c .`; only ".." means harm.
-    parts = [part for part in info.name.split("/") if part not in ("", ".")]
+    parts = [part for part in member.split("/") if part not in ("", ".")]
     if ".." in parts:
-        _refuse(name, f'has a member with ".." in its path: {member}')
-    if not parts and not info.isdir():
-        _refuse(name, f"has a file without a name: {member}")
+        _refuse(name, f'has a member with ".." in its path: {shown(member)}')
+    if not parts and not is_folder:
+        _refuse(name, f"has a file without a name: {shown(member)}")
     try:
         return normalize_path("/" + "/".join(parts))
     except InvalidPath as error:

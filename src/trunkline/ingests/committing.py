@@ -13,8 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import LeaseLost
 from trunkline.ingests.ddl import declared_schema
-from trunkline.ingests.feeds.base import Gathered, Piece, Refused, Site, Stored, StoredFile, Written
+from trunkline.ingests.feeds.base import (
+    Gathered,
+    Piece,
+    Refused,
+    Site,
+    Stored,
+    StoredEntry,
+    StoredFile,
+    Written,
+)
 from trunkline.ingests.rows import RowMaker
+from trunkline.ingests.upserting import upserted
 from trunkline.lake.changes import Changes
 from trunkline.lake.drafts import Draft
 from trunkline.lake.manifests import Tree
@@ -24,14 +34,14 @@ from trunkline.model.entries import line_path
 from trunkline.model.paths import join
 from trunkline.model.refs import Ref
 from trunkline.model.streams import MALFORMED, Batch, Flow
-from trunkline.model.tables import Column, Schema
+from trunkline.model.tables import Column, Schema, WriteMode
 from trunkline.storage.catalog import Session, flows
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.tables.describe import recorded_spec
 from trunkline.tables.types import to_arrow
 from trunkline.tables.writing.arrowwrite import write_batches
 from trunkline.tables.writing.storing import suffix_of, table_name
-from trunkline.tables.writing.writing import WritePlan, moved, plan_write, stage
+from trunkline.tables.writing.writing import WritePlan, data_lines, moved, plan_write, stage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,7 +86,7 @@ def commit(
         with Transaction(site.core, AUTHOR) as transaction:
             target = Ref(site.name, hold.branch)
             draft = transaction.draft(target, origin=Origin.INGEST, kind=RepoKind.OUTPUT)
-            _BatchWriter(site, transaction, draft, written).write(gathered)
+            _BatchWriter(site, transaction, draft, written, gathered).write()
             if not draft.changes:
                 raise _Nothing
             draft.message = _message(written, gathered.origin())
@@ -132,9 +142,15 @@ class _BatchWriter:
     """The pieces of a batch, one after the other, into the files of a draft."""
 
     def __init__(
-        self, site: Site, transaction: Transaction, draft: Draft, written: Written
+        self,
+        site: Site,
+        transaction: Transaction,
+        draft: Draft,
+        written: Written,
+        gathered: Gathered,
     ) -> None:
         self._site = site
+        self._gathered = gathered
         self._transaction = transaction
         self._draft = draft
         self._written = written
@@ -142,24 +158,38 @@ class _BatchWriter:
         self._folder = site.source.folder or "/"
         recorded = recorded_spec(site.core, self._tree, self._folder)
         declared = declared_schema(site.source.schema) if site.source.schema else None
-        self._maker = RowMaker(recorded.schema if recorded else Schema(), declared)
+        # Where all rows are replaced, columns are what the new ones say.
+        known = recorded.schema if recorded and not gathered.replace else Schema()
+        self._maker = RowMaker(known, declared)
+        self._mode = WriteMode.OVERWRITE if gathered.replace else WriteMode.APPEND
+        self._keyed: list[pa.Table] = []
         self._plan: WritePlan | None = None
         self._lines: list[bytes] = []
         self._malformed: list[Refused] = []
         self._files: list[tuple[str, Any]] = []
+        self._entries: list[bytes] = []
         self._parts: dict[str, list[str]] = {}
         self._writes = 0
 
-    def write(self, gathered: Gathered) -> None:
+    def write(self) -> None:
+        gathered = self._gathered
         for piece in gathered.pieces:
             self._add(piece)
         staged = []
-        if self._plan is not None:
+        if self._keyed:
+            staged.append(self._upserted())
+        elif self._plan is not None:
             staged.append(self._staged(self._plan, self._lines))
         if self._malformed:
             staged.append(self._staged(*self._malformed_rows()))
         own = Changes()
+        for folder in gathered.cleared:
+            own.remove(join(self._folder, folder).encode())
         own.put_all(self._transaction.intake.add_files(self._files))
+        own.put_all(self._entries)
+        if gathered.replace and self._plan is None:
+            for line in data_lines(self._tree, self._folder):
+                own.remove_file(line_path(line))
         if staged or own:
             # What it remembers is worth a commit only beside what it brought.
             intake = self._transaction.intake
@@ -177,12 +207,21 @@ class _BatchWriter:
             self._files.append((join(self._folder, piece.path), piece.local))
             self._written.files += 1
             return
+        if isinstance(piece, StoredEntry):
+            path = join(self._folder, piece.path)
+            self._entries.append(piece.store(self._transaction.intake, path))
+            self._written.files += 1
+            return
         made = self._maker.make(piece)
         for refused in made.malformed:
             counts = self._written.malformed
             counts[refused.source] = counts.get(refused.source, 0) + 1
         self._malformed += made.malformed
         if made.table is None or not made.table.num_rows:
+            return
+        if self._gathered.key and not self._gathered.replace:
+            self._keyed.append(made.table)
+            self._written.rows += made.table.num_rows
             return
         self._plan = self._planned(made.schema)
         lines = self._stored(made.table, self._plan.schema, self._plan)
@@ -199,6 +238,7 @@ class _BatchWriter:
             self._folder,
             schema,
             name=table_name(self._draft.target, self._folder),
+            mode=self._mode,
             partition_by=parts or None,
         )
         before = self._plan
@@ -222,6 +262,14 @@ class _BatchWriter:
             plan.path,
             suffix=suffix,
         )
+
+    def _upserted(self) -> Any:
+        name = table_name(self._draft.target, self._folder)
+        key, parts = tuple(self._gathered.key), self._site.source.partition_by
+        rewrite = upserted(
+            self._transaction, self._tree, self._folder, name, self._keyed, key, parts
+        )
+        return rewrite.changes(self._tree), rewrite.rework
 
     def _malformed_rows(self) -> tuple[WritePlan, list[bytes]]:
         import pyarrow as pa

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from trunkline.errors import NotFound
 from trunkline.lake.core import Core, repo_key
+from trunkline.lake.environmentedges import branch_read
 from trunkline.lake.manifests import EMPTY, Tree
 from trunkline.lake.quarantine import owners_of_quarantined
 from trunkline.model.commits import Commit, RepoName
+from trunkline.model.environments import Environment
 from trunkline.model.inputs import Leaf, leaves
 from trunkline.model.jobs import Job, JobInput, JobState
 from trunkline.model.pipelines import PipelineSpec, PipelineVersion
@@ -78,17 +80,22 @@ def load(core: Core, repo: int, job: Job) -> Context:
     return replace(found_context, replay=owners, borrowed=())
 
 
-def at_heads(core: Core, version: PipelineVersion, branch: str) -> Context:
+def at_heads(
+    core: Core, version: PipelineVersion, branch: str, environment: Environment | None = None
+) -> Context:
     """The context that a job would have if it started now; the pipeline need not exist."""
+    if environment is not None:
+        branch = environment.branch(branch)
     inputs, found = [], []
     with core.database.read() as session:
         own = repos.key_of(session, version.name)
         for leaf in leaves(version.spec.input):
             source = repos.key_of(session, leaf.repo)
-            at = refs.branch(session, source, leaf.branch) if source is not None else None
+            name = branch_read(environment, leaf) if environment is not None else leaf.branch
+            at = refs.branch(session, source, name) if source is not None else None
             if source is not None and at is None and leaf.trigger:
                 at = refs.branch(session, source, leaf.trigger.branch)
-            one = JobInput(leaf.name, leaf.repo, leaf.branch, at.head if at else None)
+            one = JobInput(leaf.name, leaf.repo, name, at.head if at else None)
             inputs.append(one)
             found.append(_commit(session, one) if source is not None else None)
     trees = tuple(core.tree(commit) for commit in found)

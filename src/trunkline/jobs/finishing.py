@@ -16,10 +16,12 @@ from trunkline.model.commits import Commit
 from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobState
 from trunkline.model.streams import FlowState
+from trunkline.pipelines.spec.egresscodec import target_to
 from trunkline.storage.catalog import (
     Session,
     checks,
     commits,
+    deliveries,
     events,
     flows,
     jobs,
@@ -93,6 +95,7 @@ def succeed(
         facts = {"id": done.id, "branch": branch.name}
         events.emit(session, "commit", done.repo, facts)
         events.emit(session, "job", done.repo, {"id": done.id, "state": str(JobState.SUCCESS)})
+        _hand_over(session, claim, context)
         if also is not None:
             also(session)
         place = (claim.repo, branch.name)
@@ -104,6 +107,15 @@ def succeed(
         crashpoint("job.in_commit")
     crashpoint("job.committed")
     return done
+
+
+def _hand_over(session: Session, claim: Claim, context: Context) -> None:
+    """The output is to go to the pipeline's targets; what is tried out goes nowhere."""
+    spec = context.spec
+    if claim.job.environment or context.branch != spec.output_branch:
+        return
+    for one in spec.egress:
+        deliveries.enqueue(session, claim.repo, claim.job.id, one.name, one.kind, target_to(one))
 
 
 def fail(

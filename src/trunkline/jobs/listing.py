@@ -13,6 +13,7 @@ from trunkline.jobs.ledger import Parts, Pointer
 from trunkline.jobs.planning import Decision, Verdict, decide
 from trunkline.lake.core import Core
 from trunkline.model.commits import RepoName
+from trunkline.model.environments import Environment
 from trunkline.model.inputs import Leaf
 from trunkline.model.jobs import DatumInfo, DatumInput, DatumState, Job
 from trunkline.model.pipelines import PipelineVersion
@@ -139,10 +140,15 @@ def _of_unfinished(core: Core, context: Context, job: Job) -> Iterator[DatumInfo
 
 
 def plan_of(
-    core: Core, version: PipelineVersion, action: str, downstream: tuple[str, ...], note: str = ""
+    core: Core,
+    version: PipelineVersion,
+    action: str,
+    downstream: tuple[str, ...],
+    note: str = "",
+    environment: Environment | None = None,
 ) -> PipelinePlan:
     """What applying this version would do, counted; nothing is changed."""
-    context = at_heads(core, version, version.spec.output_branch)
+    context = at_heads(core, version, version.spec.output_branch, environment)
     counts: Counter[Verdict] = Counter()
     reasons: Counter[str] = Counter()
     samples: list[tuple[str, str, str]] = []

@@ -18,6 +18,7 @@ from trunkline.model.tables import TABLE_FILE, TableSpec
 from trunkline.pipelines.datums import Datum
 from trunkline.tables.describe import describe, describe_lines, recorded_spec, tables_in
 from trunkline.tables.layout import hive_values
+from trunkline.tables.physical import check_references
 
 _WHOLE_NUMBER = re.compile(r"-?\d{1,18}")
 Values = tuple[str | None, ...]
@@ -50,6 +51,7 @@ class TableInputs:
         """Some files of an input."""
         path, spec = self._table(number)
         table = describe_lines(self._core, lines, path, self._name(number, path), spec)
+        check_references(self._core, table.entries)
         return Source(table.scans, table.schema)
 
     def whole(self, number: int) -> Source:

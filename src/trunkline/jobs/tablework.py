@@ -36,6 +36,7 @@ from trunkline.pipelines.datums import datum_id, described
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.tables.describe import describe_lines, recorded_spec
+from trunkline.tables.physical import check_references
 from trunkline.tables.writing.fingerprint import entries_of, same_rows
 
 Runs = Callable[[Sequence[TableTask]], tuple[list[dict[str, TableResult]], tuple[int, ...]]]
@@ -208,6 +209,7 @@ class TableWork:
         folder = folder_of(table)
         name = f"{self._context.version.name}@{self._context.branch}"
         described = describe_lines(self._core, lines, folder, name, spec)
+        check_references(self._core, described.entries)
         return Source(described.scans, described.schema)
 
     # -- after ------------------------------------------------------------------------------

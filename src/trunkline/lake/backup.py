@@ -3,7 +3,8 @@
 Objects never change, so a second backup to the same place copies only what is new. The catalog is
 read first and the objects after it; a lease keeps gc from removing any in between. A backup
 counts when its description is there, which is written last. The secrets of pipelines and the
-key of the server are not in it: who may read a backup need not know them.
+key of the server are not in it: who may read a backup need not know them. Nor is what files
+refer to outside the lake: the reference is, and a lake that is restored follows it as this one.
 
 An erasure does not reach what was copied before it. A lake that is restored does all that its
 catalog knows of again, so that what was erased before a backup does not come back with it.
@@ -26,6 +27,7 @@ from trunkline.lake.core import Core, Options
 from trunkline.lake.create import Addresses, attach, prepare, read_addresses, store_url
 from trunkline.lake.erase import finish_erasures
 from trunkline.lake.lease import Lease
+from trunkline.lake.reach import outside_objects
 from trunkline.model.ids import new_id
 from trunkline.model.time import Moment, to_rfc3339
 from trunkline.storage.catalog import FORMAT, leases
@@ -52,6 +54,8 @@ class Backup:
     bytes: int
     copied: int
     catalog_hash: str
+    outside: int = 0
+    """How many objects it refers to and does not hold."""
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -63,6 +67,7 @@ class Backup:
             "bytes": self.bytes,
             "copied": self.copied,
             "catalog_hash": self.catalog_hash,
+            "outside": self.outside,
         }
 
 
@@ -82,7 +87,8 @@ def back_up(
         addresses = read_addresses(folder)
         catalog_hash = _write_catalog(place, base + _CATALOG, dump(addresses.catalog, folder))
         total, size, copied = _copy_all(core.objects, place)
-        made = Backup(backup_id, at, version, FORMAT, total, size, copied, catalog_hash)
+        made = Backup(backup_id, at, version, FORMAT, total, size, copied, catalog_hash,
+                      outside_objects(core))  # fmt: skip
         description = {**made.to_dict(), "at": at}
         place.put(base + _DESCRIPTION, json.dumps(description, indent=1).encode())
         return made

@@ -25,6 +25,7 @@ from trunkline.pipelines.triggers import check_trigger
 from trunkline.storage.catalog import (
     Session,
     commits,
+    environments,
     events,
     leases,
     pipelines,
@@ -110,6 +111,14 @@ def _refuse_in_graph(session: Session, key: int, name: RepoName) -> None:
     """What pipelines read, write or keep their code in goes with them, not before."""
     found = repos.find(session, name)
     readers = {edge.pipeline for edge in pipelines.readers(session, key)}
+    if not readers:
+        for environment, edge in environments.readers(session, key):
+            reader = repos.name_of(session, edge.pipeline)
+            raise InUse(
+                f"{name} is read by the pipeline {reader} in the environment {environment}.",
+                hint=f"Delete it there first: trunkline pipeline delete {reader} "
+                f"--env {environment}",
+            )
     names = sorted(str(repos.name_of(session, repo)) for repo in readers)
     if names:
         raise InUse(
@@ -135,6 +144,8 @@ def delete_project(core: Core, name: str) -> None:
                 f'Project "{name}" still has {len(held)} repo(s), such as {held[0]}.',
                 hint="Delete them first.",
             )
+        for environment in environments.listed(session, name):
+            environments.remove(session, environment)
         repos.remove_project(session, name)
 
 
@@ -253,6 +264,12 @@ def delete_branch(core: Core, target: Ref, force: bool, author: str) -> None:
         refuse_flow(session, repo, target.repo, branch.name)
         if branch.open and not force:
             refuse_open(branch)
+        owner = environments.owner(session, target.repo.project, branch.name)
+        if owner is not None:
+            raise InUse(
+                f"{target} belongs to the environment {owner.name}.",
+                hint=f"Delete all of it: trunkline env delete {owner.name}",
+            )
         readers = {edge.pipeline for edge in pipelines.readers(session, repo, branch.name)}
         if readers:
             names = sorted(str(repos.name_of(session, key)) for key in readers)

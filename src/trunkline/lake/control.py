@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trunkline.errors import AmbiguousId, NotFound, Precondition, Usage
 from trunkline.lake.core import Core, repo_key, resolve, resolve_set
+from trunkline.lake.environmentpipelines import require_in
 from trunkline.lake.pipelines import require
 from trunkline.lake.propagation import Change, end_job, open_job, output_branch, spread
 from trunkline.model.commits import RepoName
@@ -20,6 +21,7 @@ from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import (
     Session,
     commits,
+    environments,
     events,
     flows,
     jobs,
@@ -66,7 +68,7 @@ def pause(core: Core, name: RepoName) -> None:
     with core.database.write() as session:
         row = require(session, name)
         pipelines.set_paused(session, row.repo, True)
-        for job in jobs.listed(session, repo=row.repo, unfinished=True):
+        for job in jobs.listed(session, repo=row.repo, unfinished=True, environment=""):
             end_job(session, row.repo, job.id, JobState.KILLED, "its pipeline was paused")
             pipelines.set_pending(session, row.repo, True)
         events.emit(session, "pipeline", name, {"paused": True})
@@ -91,10 +93,12 @@ def resume(core: Core, name: RepoName, author: str) -> str | None:
         return spread(session, new_id(), Change("resumed", author, forced=(row.repo,)))
 
 
-def run(core: Core, name: RepoName, author: str, cause: str = "run by hand") -> str:
+def run(
+    core: Core, name: RepoName, author: str, cause: str = "run by hand", environment: str = ""
+) -> str:
     """A job at the present heads, whatever changed; and one for all that reads it."""
     with core.database.write() as session:
-        row = require(session, name)
+        row = require_in(session, name, environment) if environment else require(session, name)
         if row.paused:
             raise Precondition(
                 f"{name} is paused.", hint=f"Resume it first: trunkline pipeline resume {name}"
@@ -105,7 +109,8 @@ def run(core: Core, name: RepoName, author: str, cause: str = "run by hand") -> 
                 f"{name} is an ingest, and has no jobs.",
                 hint="trunkline run takes in what is there; trunkline worker goes on with it.",
             )
-        started = spread(session, new_id(), Change(cause, author, forced=(row.repo,)))
+        change = Change(cause, author, forced=(row.repo,), environment=environment)
+        started = spread(session, new_id(), change)
         if started is None:
             raise Precondition(
                 f"The inputs of {name} have no commits yet.", hint="Put something into them first."
@@ -116,7 +121,7 @@ def run(core: Core, name: RepoName, author: str, cause: str = "run by hand") -> 
 def find_job(session: Session, text: str, project: str) -> tuple[int, Job]:
     """The job named by its id, or by pipeline@id where several pipelines share that id."""
     name, job_id = read_job(text, project)
-    repo = require(session, name).repo if name else None
+    repo = require(session, name, anywhere=True).repo if name else None
     found = only_job(text, jobs.listed(session, repo=repo, id_prefix=job_id, limit=50))
     return repo_key(session, found.pipeline), found
 
@@ -162,7 +167,9 @@ def rerun(core: Core, text: str, project: str, author: str) -> str:
         mates = jobs.listed(session, id_prefix=resolve_set(session, set_id))
         if not mates:
             raise NotFound(f'There is no job "{text}".', hint="trunkline job list shows all jobs.")
-        job, bad = mates[0], (JobState.FAILURE, JobState.KILLED)
+        bad = (JobState.FAILURE, JobState.KILLED)
+        job = next((one for one in mates if one.state in bad), mates[0])
+        mates = [one for one in mates if one.environment == job.environment]
         failed = [repo_key(session, one.pipeline) for one in mates if one.state in bad]
         failed = [repo for repo in failed if pipelines.find(session, repo)]
         if not failed:
@@ -172,7 +179,9 @@ def rerun(core: Core, text: str, project: str, author: str) -> str:
             )
         cause = f"rerun of {job.short_id}"
         replay = next((one.replay for one in mates if one.replay and one.state in bad), "")
-        change = Change(cause, author, forced=tuple(failed), replay=replay)
+        change = Change(
+            cause, author, forced=tuple(failed), replay=replay, environment=job.environment
+        )
         started = spread(session, new_id(), change)
         if started is None:
             raise Precondition(f"The pipelines of {job.short_id} are paused.", hint="Resume them.")
@@ -193,6 +202,8 @@ def backfill(
         branch = branch or f"backfill-{backfill_id[:8]}{backfill_id[-4:]}"
         if branch == output_branch(session, row):
             raise Usage(f"A backfill cannot go to {branch}, where the present is.")
+        if environments.owner(session, name.project, branch) is not None:
+            raise Usage(f"A backfill cannot go to {branch}, which is an environment's.")
         session.execute(
             """INSERT INTO backfills (id, repo, branch, span, created, author)
                VALUES (:id, :repo, :branch, :span, :now, :author)""",

@@ -17,6 +17,7 @@ from trunkline.storage import catalog
 from trunkline.storage.catalog import repos
 from trunkline.storage.catalog.open import check_format, is_file_url, sqlite_path
 from trunkline.storage.objects.open import open_store
+from trunkline.storage.objects.outside import PREFIX
 from trunkline.storage.objects.port import ObjectStore
 
 CATALOG_FILE = "catalog.db"
@@ -124,7 +125,10 @@ def store_url(store: str, folder: Path) -> str:
 
 
 def store_options_for(addresses: Addresses, options: Mapping[str, str]) -> Mapping[str, str]:
-    return options if addresses.store.startswith("s3://") else {}
+    """Those of S3, for the lake's own bucket or for buckets that it refers to."""
+    if addresses.store.startswith("s3://"):
+        return options
+    return {f"{PREFIX}{name}": value for name, value in options.items()}
 
 
 def _settle(core: Core, store: str) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trunkline.errors import InUse, NotFound, Precondition
+from trunkline.errors import CorruptObject, InUse, NotFound, Precondition
 from trunkline.lake.branches import refuse_open, refuse_read
 from trunkline.lake.core import Core, repo_key, resolve_commit
 from trunkline.lake.files import lines_below
@@ -27,6 +28,8 @@ from trunkline.storage.catalog import (
 )
 from trunkline.storage.catalog.erasures import Place, place_of
 from trunkline.storage.crashpoints import crashpoint
+from trunkline.storage.objects.outside import is_outside, outside_of, outside_url
+from trunkline.storage.objects.reading import reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
             holders.append(row["id"])
     if not held:
         raise NotFound(f'No commit of {ref.repo} has ever held "{path}".')
+    _refuse_outside(core, held.values())
     removed_from = _remove_from_heads(core, ref, path, author)
     also_at = _other_places(core, ref.repo, path, set(held))
     with core.database.write() as session:
@@ -120,6 +124,23 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
     )
 
 
+def _refuse_outside(core: Core, entries: Iterable[Entry]) -> None:
+    """What a file refers to is not the lake's to destroy. Once it is gone there, so it is here."""
+    outside = outside_of(core.objects)
+    for entry in entries:
+        if not is_outside(entry.key):
+            continue
+        try:
+            outside.check(reference(entry))
+        except CorruptObject:
+            continue  # these bytes are no longer there
+        raise Precondition(
+            f"{entry.path} is by reference: its bytes are at {outside_url(entry.key)}, "
+            "and not the lake's to erase.",
+            hint="Delete them there, then run this again: it notes that they are gone.",
+        )
+
+
 def _refuse_backup(session: Session) -> None:
     """A backup that knows nothing of an erasure would be damaged by it. One that begins after it
     was recorded repeats it when it is restored.
@@ -142,7 +163,7 @@ def finish_erasures(core: Core) -> None:
     for key, parts in spans.items():
         if parts:
             _blank(core, key, parts)
-        else:
+        elif not is_outside(key):
             core.objects.delete([key])
         crashpoint("erase.half_done")
         with core.database.write() as session:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from trunkline.errors import CheckpointDamaged, CorruptObject, TrunklineError
 from trunkline.lake import checkpoints
 from trunkline.lake.core import Core
+from trunkline.lake.environmentchecks import check_environments
 from trunkline.lake.flowchecks import check_flow, flow_facts
 from trunkline.lake.jobchecks import JobChecks, facts
 from trunkline.lake.jobobjects import used_by_jobs
@@ -17,7 +18,8 @@ from trunkline.lake.reach import read_staged
 from trunkline.model.entries import Entry, line_path, line_size
 from trunkline.storage.catalog import Row, Session, commits, erasures, flows, refs, repos
 from trunkline.storage.objects.keys import DATA, JOBS, MANIFESTS, PACKS
-from trunkline.storage.objects.reading import read_entry
+from trunkline.storage.objects.outside import is_outside, outside_of
+from trunkline.storage.objects.reading import read_entry, reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class FsckReport:
     bytes: int = 0
     unused_objects: int = 0
     erased_files: int = 0
+    outside_files: int = 0
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -59,6 +62,7 @@ class FsckReport:
             "bytes": self.bytes,
             "unused_objects": self.unused_objects,
             "erased_files": self.erased_files,
+            "outside_files": self.outside_files,
             "problems": [problem.to_dict() for problem in self.problems],
         }
 
@@ -77,6 +81,7 @@ def check(core: Core, deep: bool) -> FsckReport:
         known = facts(session)
         for flow in flow_facts(session):
             report.problems += [Problem("stream", *found) for found in check_flow(flow)]
+        report.problems += [Problem("environment", *found) for found in check_environments(session)]
     sizes = {
         info.key: info.size
         for prefix in (DATA, PACKS, MANIFESTS, JOBS)
@@ -93,6 +98,7 @@ def check(core: Core, deep: bool) -> FsckReport:
         checker.used |= used_by_jobs(core, core.options.keep_logs_seconds)
     except CorruptObject as error:
         report.problems.append(Problem("corrupt", "jobs", error.message))
+    checker.check_outside()
     report.problems += _check_states(core)
     report.unused_objects = len(sizes.keys() - checker.used)
     return report
@@ -161,6 +167,7 @@ class _Trees:
         self._erased = erased
         self._ranges: set[tuple[str, str]] = set()
         self._files: set[erasures.Place] = set()
+        self._outside: dict[tuple[str, str], tuple[str, Entry]] = {}
         self.used: set[str] = set()
 
     def check(self, root: Row, commit: Row) -> None:
@@ -217,6 +224,10 @@ class _Trees:
     def check_file(self, where: str, line: bytes) -> None:
         entry = Entry.decode(line)
         place = erasures.place_of(entry)
+        if is_outside(entry.key) and place not in self._erased:
+            # One address may be there as several versions, of which one at most still is.
+            self._outside.setdefault((entry.key, entry.hash), (where, entry))
+            return
         self.used.add(entry.key)
         if place in self._files:
             return
@@ -243,12 +254,34 @@ class _Trees:
         elif self._report.deep:
             self._hash(where, entry)
 
+    def check_outside(self) -> None:
+        """That what lies outside the lake is there, and is what it was: many at once."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        self._report.files += len(self._outside)
+        self._report.outside_files = len(self._outside)
+        if self._outside:
+            with ThreadPoolExecutor(32, "outside") as pool:
+                list(pool.map(lambda one: self._look_outside(*one), self._outside.values()))
+
+    def _look_outside(self, where: str, entry: Entry) -> None:
+        if self._report.deep:
+            self._hash(where, entry)
+            return
+        try:
+            outside_of(self._core.objects).check(reference(entry))
+        except TrunklineError as error:
+            said = error.message.removeprefix(f"{entry.path}: ")
+            self.problem("outside", f"{where}:{entry.path}", said)
+
     def _hash(self, where: str, entry: Entry) -> None:
         try:
             for _ in read_entry(self._core.objects, entry):
                 pass
         except TrunklineError as error:
-            self.problem("corrupt", f"{where}:{entry.path}", error.message)
+            kind = "outside" if is_outside(entry.key) else "corrupt"
+            said = error.message.removeprefix(f"{entry.path}: ")
+            self.problem(kind, f"{where}:{entry.path}", said)
 
     def problem(self, kind: str, where: str, message: str) -> None:
         self._report.problems.append(Problem(kind, where, message))

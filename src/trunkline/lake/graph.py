@@ -66,7 +66,7 @@ def _node(
 
 def _state(session: Session, row: PipelineRow) -> tuple[str, str]:
     """How a pipeline is: paused, or as its last job is; and what there is to say about that."""
-    last = next(iter(jobs.listed(session, repo=row.repo, limit=1)), None)
+    last = next(iter(jobs.listed(session, repo=row.repo, limit=1, environment="")), None)
     if row.paused:
         return PAUSED, "changes wait" if row.pending else ""
     if last is None:

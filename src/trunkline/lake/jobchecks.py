@@ -37,7 +37,7 @@ def facts(session: Session) -> Facts:
     every = [
         (job, commits.find(session, keys[job.pipeline], job.id)) for job in jobs.listed(session)
     ]
-    rows = [row for row in pipelines.all_pipelines(session) if row.results]
+    rows = pipelines.with_results(session)
     return Facts(every, _without_job(session), rows)
 
 

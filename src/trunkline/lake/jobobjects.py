@@ -36,7 +36,7 @@ def prune_results(core: Core, keep_seconds: float) -> int:
         oldest = session.now() - int(keep_seconds * 1_000_000)
         # From here on no job that commits has taken anything over from those.
         jobs.stop_lending(session, oldest)
-        rows = [row for row in pipelines.all_pipelines(session) if row.results]
+        rows = pipelines.with_results(session)
         heads = {row.repo: jobs.head_indexes(session, row.repo) for row in rows}
     gone = 0
     for row in rows:
@@ -100,9 +100,7 @@ def used_by_jobs(core: Core, keep_logs_seconds: float = KEEP_LOGS) -> set[str]:
         since = session.now() - int(keep_logs_seconds * 1_000_000)
         indexes = jobs.every_index(session)
         results = [
-            (row.results, row.results_hash or "")
-            for row in pipelines.all_pipelines(session)
-            if row.results
+            (row.results or "", row.results_hash or "") for row in pipelines.with_results(session)
         ]
         open_places = [*jobs.unfinished_places(session), *jobs.lenders(session)]
         going = {f"{JOBS}{job_id}-{repo}/" for repo, job_id in open_places}
@@ -145,7 +143,7 @@ def _of_tree(core: Core, stored: tuple[str, str], kind: str, seen: set[str]) -> 
 def _is_named(core: Core, key: str) -> bool:
     """Whether a job or a pipeline still has this tree."""
     with core.database.read() as session:
-        named = {row.results for row in pipelines.all_pipelines(session)}
+        named = {row.results for row in pipelines.with_results(session)}
         return key in named | {index for index, _ in jobs.every_index(session)}
 
 

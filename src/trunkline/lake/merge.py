@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from trunkline.errors import MergeConflict, Usage
 from trunkline.lake.changes import Changes, apply, apply_unchecked
@@ -61,6 +62,32 @@ class MergeReport:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A merge that has been worked out: what it would do, and what it takes to do it."""
+
+    report: MergeReport
+    target: Ref
+    changes: Changes
+    united: Mapping[str, bytes]
+    ours: Resolved
+    theirs: Resolved
+
+    @property
+    def is_needed(self) -> bool:
+        return self.report.commit is None
+
+    def put_into(self, transaction: Transaction, message: str) -> Draft:
+        """Make it a commit of a transaction."""
+        assert self.theirs.commit is not None
+        draft = transaction.draft(
+            self.target, message, origin=Origin.MERGE, merged=(self.theirs.commit.id,)
+        )
+        self.changes.put_all(transaction.intake.add_bytes(*one) for one in self.united.items())
+        _reuse(draft, self.changes, self.ours, self.theirs)
+        return draft
+
+
 def merge(
     core: Core,
     source: Ref,
@@ -72,6 +99,22 @@ def merge(
     dry_run: bool,
 ) -> MergeReport:
     """Bring what happened on `source` since it left `target` into `target`, as one commit."""
+    prepared = prepare(core, source, target, resolver)
+    report = replace(prepared.report, dry_run=dry_run)
+    if not prepared.is_needed:
+        return report
+    if dry_run:
+        if not report.unresolved:
+            apply(core.tree(prepared.ours.commit), prepared.changes)
+        return report
+    _refuse_conflicts(report.unresolved, f"merge {source} into {target}")
+    with Transaction(core, author) as transaction:
+        draft = prepared.put_into(transaction, message or f"Merge {source.ref} into {target.ref}")
+    return replace(report, commit=draft.result)
+
+
+def prepare(core: Core, source: Ref, target: Ref, resolver: Resolver) -> Prepared:
+    """Work a merge out. One that brings nothing has the commit that is there in its report."""
     with core.database.read() as session:
         theirs, their_commit = resolve_commit(session, source)
         ours = resolve(session, target)
@@ -82,7 +125,8 @@ def merge(
         levels = _levels(session, ours.repo, links, bases)
     base_id = bases[0] if bases else None
     if base_id == their_commit.id:
-        return MergeReport(str(source), str(target), base_id, (), (), ours.commit, dry_run=dry_run)
+        report = MergeReport(str(source), str(target), base_id, (), (), ours.commit)
+        return Prepared(report, target, Changes(), {}, ours, theirs)
     base_tree = _base_tree(core, levels)
     our_tree, their_tree = core.tree(ours.commit), core.tree(their_commit)
     changes, applied, conflicts = three_way(base_tree, our_tree, their_tree, resolver)
@@ -95,31 +139,8 @@ def merge(
         tuple(conflicts),
         None,
         fast_forward=base_id == ours.id,
-        dry_run=dry_run,
     )
-    if dry_run:
-        if not report.unresolved:
-            apply(our_tree, changes)
-        return report
-    _refuse_conflicts(report.unresolved, f"merge {source} into {target}")
-    with Transaction(core, author) as transaction:
-        draft = transaction.draft(
-            target,
-            message or f"Merge {source.ref} into {target.ref}",
-            origin=Origin.MERGE,
-            merged=(their_commit.id,),
-        )
-        changes.put_all(transaction.intake.add_bytes(*one) for one in united.items())
-        _reuse(draft, changes, ours, theirs)
-    return MergeReport(
-        report.source,
-        report.target,
-        base_id,
-        report.changes,
-        report.conflicts,
-        draft.result,
-        fast_forward=report.fast_forward,
-    )
+    return Prepared(report, target, changes, united, ours, theirs)
 
 
 def _levels(

@@ -9,8 +9,8 @@ from typing import Any
 
 from trunkline.errors import InvalidSchedule, NotFound
 from trunkline.lake.core import Core, resolve_set, unknown_set
+from trunkline.lake.declarations import SCHEDULE, cron_repos
 from trunkline.lake.flowkinds import STREAM, has_own_clock
-from trunkline.lake.pipelines import SCHEDULE, cron_repos
 from trunkline.model.commits import DEFAULT_BRANCH, RepoKind, RepoName
 from trunkline.model.expectations import Action, CheckState
 from trunkline.model.ids import is_id_prefix

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trunkline.errors import AlreadyExists, InUse, NotFound, Usage
+from trunkline.errors import InUse, NotFound
 from trunkline.lake.core import Core, repo_key
-from trunkline.lake.flowkinds import check_flow, flow_of, has_own_clock
-from trunkline.lake.propagation import end_job, output_branch
+from trunkline.lake.declarations import SCHEDULE, check, cron_repos
+from trunkline.lake.environmentpipelines import (
+    keep_in,
+    refuse_in_environments,
+)
+from trunkline.lake.flowkinds import flow_of, has_own_clock
+from trunkline.lake.propagation import end_job
 from trunkline.lake.transaction import Transaction
 from trunkline.lake.triggering import catch_up
 from trunkline.lake.versions import (
@@ -22,19 +27,19 @@ from trunkline.lake.versions import (
     code_of,
     code_repo,
     next_version,
+    present_version,
 )
 from trunkline.model.commits import DEFAULT_BRANCH, Origin, RepoKind, RepoName
 from trunkline.model.entries import line_hash, line_path
-from trunkline.model.inputs import Cron, Pfs, leaves
+from trunkline.model.environments import Environment
+from trunkline.model.inputs import Pfs, leaves
 from trunkline.model.jobs import JobState
-from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
-from trunkline.pipelines.dag import order
 from trunkline.pipelines.spec.codec import from_json
-from trunkline.pipelines.triggers import check_trigger
 from trunkline.storage.catalog import (
     Session,
+    environments,
     events,
     flows,
     jobs,
@@ -44,8 +49,6 @@ from trunkline.storage.catalog import (
     timing,
 )
 from trunkline.storage.catalog.pipelines import Edge, PipelineRow, VersionRow
-
-SCHEDULE = "schedule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,42 +70,27 @@ class Applied:
         }
 
 
-def cron_repos(spec: PipelineSpec) -> Iterator[tuple[RepoName, dict[str, Any]]]:
-    """The repos whose ticks start the pipeline, with what their schedules are."""
-    for leaf in leaves(spec.input):
-        if isinstance(leaf, Cron):
-            yield (
-                leaf.repo,
-                {
-                    "cron": leaf.cron,
-                    "timezone": leaf.timezone,
-                    "start": leaf.start,
-                    "overwrite": leaf.overwrite,
-                    "catch_up": leaf.catch_up,
-                },
-            )
-    if spec.schedule is not None:
-        repo = RepoName(spec.name.project, f"{spec.name.repo}_{SCHEDULE}")
-        yield repo, {**asdict(spec.schedule), "overwrite": True}
-
-
 def apply(
-    core: Core, declared: Sequence[Declared], author: str, reprocess: Reprocess = Reprocess.CHANGED
+    core: Core,
+    declared: Sequence[Declared],
+    author: str,
+    reprocess: Reprocess = Reprocess.CHANGED,
+    environment: Environment | None = None,
 ) -> list[Applied]:
-    """Make or change pipelines, all or none, and start what must run."""
+    """Make or change pipelines, all or none, and start what must run; in an environment, there."""
     with core.database.read() as session:
-        sequence = check(session, declared)
+        sequence = check(session, declared, environment=environment)
     transaction = Transaction(core, author)
     with transaction:
-        plans = declare(core, transaction, sequence, reprocess)
+        plans = declare(core, transaction, sequence, reprocess, environment)
     done = []
     with core.database.read() as session:
         for plan in plans:
             repo = repo_key(session, plan.spec.name)
-            row = pipelines.find(session, repo)
+            version = present_version(session, repo, environment.name if environment else "")
             job = jobs.find(session, repo, transaction.id)
-            assert row is not None
-            done.append(Applied(plan.spec.name, plan.action, row.version, job.id if job else None))
+            number = version.version if version else 0
+            done.append(Applied(plan.spec.name, plan.action, number, job.id if job else None))
     return done
 
 
@@ -111,20 +99,24 @@ def restore(core: Core, name: RepoName, number: int, author: str) -> Applied:
     with core.database.read() as session:
         row = require(session, name)
         old = pipelines.version(session, row.repo, number)
+        last = pipelines.last_number(session, row.repo)
     if old is None:
-        raise NotFound(
-            f"{name} has no version {number}.", hint=f"Its versions are 1 to {row.version}."
-        )
+        raise NotFound(f"{name} has no version {number}.", hint=f"Its versions are 1 to {last}.")
     (applied,) = apply(core, [Declared(from_json(old.spec), restored=old)], author)
     return applied
 
 
 def declare(
-    core: Core, transaction: Transaction, checked: Sequence[Declared], reprocess: Reprocess
+    core: Core,
+    transaction: Transaction,
+    checked: Sequence[Declared],
+    reprocess: Reprocess,
+    environment: Environment | None = None,
 ) -> list[_Application]:
     """Put pipelines into a transaction, whatever else it holds."""
     transaction.cause = "applied"
-    plans = [_Application(core, transaction, one, reprocess) for one in checked]
+    transaction.environment = environment.name if environment else ""
+    plans = [_Application(core, transaction, one, reprocess, environment) for one in checked]
     for plan in plans:
         plan.prepare()
     return plans
@@ -134,13 +126,19 @@ class _Application:
     """One declaration on its way into a transaction."""
 
     def __init__(
-        self, core: Core, transaction: Transaction, declared: Declared, reprocess: Reprocess
+        self,
+        core: Core,
+        transaction: Transaction,
+        declared: Declared,
+        reprocess: Reprocess,
+        environment: Environment | None = None,
     ) -> None:
         self.core = core
         self.transaction = transaction
         self.declared = declared
         self.spec = declared.spec
         self.reprocess = reprocess
+        self.environment = environment
         self.action = "created"
 
     def prepare(self) -> None:
@@ -148,18 +146,19 @@ class _Application:
         if self.declared.restored is not None:
             lines = code_of(self.core, self.spec.name, self.declared.restored.code)
         files = {line_path(line).decode(): line_hash(line).decode() for line in lines}
-        version = next_version(self.core, self.declared, files, self.reprocess)
+        where = self.environment.name if self.environment else ""
+        version = next_version(self.core, self.declared, files, self.reprocess, where)
         if not version.is_new:
             self.action = "unchanged"
             return
+        if version.before is not None:
+            self.action = "updated"
         code = code_repo(self.spec.name)
-        if version.before is None:
+        if not version.last:
             self.transaction.create_repo(self.spec.name, self.spec.description, RepoKind.OUTPUT)
             self.transaction.create_repo(code, f"Code of {self.spec.name}", RepoKind.SYSTEM)
-        else:
-            self.action = "updated"
         draft = self.transaction.draft(
-            Ref(code, DEFAULT_BRANCH),
+            Ref(code, self._code_branch(code, is_new=not version.last)),
             f"Code of {self.spec.name}",
             follow=True,
             origin=Origin.USER,
@@ -172,25 +171,25 @@ class _Application:
         draft.changes.put_all([self._store(SPEC_FILE.decode(), _pretty(version.spec))])
         self.transaction.afterwards(partial(self._record, version))
 
+    def _code_branch(self, code: RepoName, is_new: bool) -> str:
+        """Where the code goes: in an environment to a branch of its own, which is then there."""
+        if self.environment is None:
+            return DEFAULT_BRANCH
+        target = Ref(code, self.environment.name)
+        with self.core.database.read() as session:
+            repo = repos.key_of(session, code)
+            if repo is None or refs.branch(session, repo, target.ref) is None:
+                source = None if is_new else Ref(code, DEFAULT_BRANCH)
+                self.transaction.create_branch(target, source)
+        return target.ref
+
     def _record(self, version: NextVersion, session: Session) -> list[int]:
         """In the transaction: rows for the version, and what hangs on it."""
         repo = repo_key(session, self.spec.name)
         code = repo_key(session, code_repo(self.spec.name))
         if pipelines.find(session, repo) is None:
             pipelines.add(session, repo, code)
-        if (kind := flow_of(self.spec)) and flows.find(session, repo) is None:
-            flows.add(session, repo, kind)
-        row = pipelines.find(session, repo)
-        assert row is not None
-        number = row.version + 1
-        for cron, schedule in cron_repos(self.spec):
-            if repos.key_of(session, cron) is None:
-                repos.add(session, cron, RepoKind.CRON, f"Ticks for {self.spec.name}")
-            timing.set_cron(session, repo_key(session, cron), repo, schedule)
-        self._drop_old_crons(session, repo)
-        kept_triggers = {leaf.branch for leaf in leaves(self.spec.input) if leaf.trigger}
-        _drop_triggers(session, repo, self.spec.name, kept_triggers)
-        edges = list(self._edges(session, repo))
+        number = pipelines.last_number(session, repo) + 1
         commit, author = self.transaction.id, self.transaction.author
         made = VersionRow(
             repo,
@@ -201,17 +200,34 @@ class _Application:
             commit,
             session.now(),
             author,
+            self.environment.name if self.environment else "",
         )
-        pipelines.add_version(session, made, edges)
         refs.add_tag(session, code, f"v{number}", commit, "", author)
+        if self.environment is not None:
+            keep_in(session, self.environment, made, self.spec)
+        else:
+            self._make_present(session, made)
         must_run = version.must_run
-        for job in jobs.listed(session, repo=repo, unfinished=True):
+        for job in jobs.listed(session, repo=repo, unfinished=True, environment=made.environment):
             reason = f"version {number} was applied"
             end_job(session, repo, job.id, JobState.KILLED, reason)
             # What it was to do is still to be done.
             must_run = True
         events.emit(session, "pipeline", self.spec.name, {"version": number})
         return [repo] if must_run and not has_own_clock(self.spec) else []
+
+    def _make_present(self, session: Session, made: VersionRow) -> None:
+        repo = made.repo
+        if (kind := flow_of(self.spec)) and flows.find(session, repo) is None:
+            flows.add(session, repo, kind)
+        for cron, schedule in cron_repos(self.spec):
+            if repos.key_of(session, cron) is None:
+                repos.add(session, cron, RepoKind.CRON, f"Ticks for {self.spec.name}")
+            timing.set_cron(session, repo_key(session, cron), repo, schedule)
+        self._drop_old_crons(session, repo)
+        kept_triggers = {leaf.branch for leaf in leaves(self.spec.input) if leaf.trigger}
+        _drop_triggers(session, repo, self.spec.name, kept_triggers)
+        pipelines.add_version(session, made, list(self._edges(session, repo)))
 
     def _edges(self, session: Session, repo: int) -> Iterator[Edge]:
         waits = self.spec.schedule is not None or has_own_clock(self.spec)
@@ -250,128 +266,43 @@ def _pretty(spec: dict[str, Any]) -> bytes:
     return json.dumps(spec, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def check(
-    session: Session, declared: Sequence[Declared], coming: Collection[RepoName] = ()
-) -> list[Declared]:
-    """Refuse what cannot be applied; what can, each after the pipelines it reads.
-
-    `coming` are repos that will be there by then.
-    """
-    specs = {one.spec.name: one for one in declared}
-    for one in declared:
-        _check_names(session, one, {*specs, *coming})
-    sequence = order(reading_graph(session, declared))
-    return [specs[name] for name in sequence if name in specs]
-
-
-def reading_graph(session: Session, declared: Sequence[Declared]) -> dict[RepoName, set[RepoName]]:
-    """Which pipelines each pipeline reads, as it would be with these applied."""
-    reads = _present_graph(session)
-    for one in declared:
-        reads[one.spec.name] = {leaf.repo for leaf in leaves(one.spec.input)}
-    return {name: sources & reads.keys() for name, sources in reads.items()}
-
-
-def _present_graph(session: Session) -> dict[RepoName, set[RepoName]]:
-    rows = {row.repo: row for row in pipelines.all_pipelines(session)}
-    graph: dict[RepoName, set[RepoName]] = {row.name: set() for row in rows.values()}
-    for edge in pipelines.every_edge(session):
-        source = rows.get(edge.source)
-        if source is not None:
-            graph[rows[edge.pipeline].name].add(source.name)
-    return graph
-
-
-def _check_names(session: Session, one: Declared, coming: Collection[RepoName]) -> None:
-    spec = one.spec
-    where = f"{one.where}: " if one.where else ""
-    own = repos.find(session, spec.name)
-    if own is not None and (row := pipelines.find(session, own.key)) is not None:
-        check_flow(session, row, spec, where)
-    elif own is not None:
-        raise AlreadyExists(
-            f"{where}There is a repo {spec.name} already, and it is no pipeline's.",
-            hint="Give the pipeline another name.",
-        )
-    if not repos.has_project(session, spec.name.project):
-        known = [project.name for project in repos.projects(session)]
-        raise NotFound(
-            f'{where}There is no project "{spec.name.project}".'
-            f"{did_you_mean(spec.name.project, known)}",
-            hint=f"Make it first: trunkline project create {spec.name.project}",
-        )
-    made = {cron for cron, _ in cron_repos(spec)}
-    for leaf in leaves(spec.input):
-        if leaf.repo in coming or leaf.repo in made:
-            continue
-        source = repos.key_of(session, leaf.repo)
-        if source is None:
-            known = [*repos.names(session, leaf.repo.project), *(n.repo for n in coming)]
-            raise missing_input(one, leaf.repo, known)
-        if leaf.trigger is not None:
-            others = {row.branch: row.trigger for row in timing.triggers(session, source)}
-            check_trigger(leaf.trigger, leaf.branch, others)
-            if _is_output(session, source, leaf.branch):
-                raise Usage(
-                    f"{where}{leaf.repo}@{leaf.branch} is a pipeline's output and cannot follow.",
-                    hint="Let another branch follow it.",
-                )
-    for cron in made:
-        found = repos.find(session, cron)
-        if found is not None and found.kind is not RepoKind.CRON:
-            raise AlreadyExists(
-                f"{where}The ticks of {spec.name} go to the repo {cron}, which exists already.",
-                hint="Give the cron input another name.",
-            )
-
-
-def missing_input(one: Declared, repo: RepoName, known: Sequence[str]) -> NotFound:
-    """What is said of a pipeline that reads what is not there; `known` are names that are."""
-    where = f"{one.where}: " if one.where else ""
-    return NotFound(
-        f'{where}{one.spec.name} reads the repo "{repo}", which does not exist.'
-        f"{did_you_mean(repo.repo, known)}",
-        hint=f"Make it first: trunkline repo create {repo}",
-    )
-
-
-def _is_output(session: Session, repo: int, branch: str) -> bool:
-    row = pipelines.find(session, repo)
-    return row is not None and output_branch(session, row) == branch
-
-
 def delete(core: Core, name: RepoName, force: bool, keep_repo: bool) -> None:
     """Remove a pipeline, with its output unless that is kept as a plain repo."""
     with core.database.write() as session:
-        row = require(session, name)
-        below = {edge.pipeline for edge in pipelines.readers(session, row.repo)}
-        readers = sorted(str(repos.name_of(session, repo)) for repo in below)
-        if readers and not force and not keep_repo:
-            raise InUse(
-                f"{name} is read by {', '.join(readers)}.",
-                hint="Delete them first, keep its data with --keep-repo, or use --force.",
-            )
-        for job in jobs.listed(session, repo=row.repo, unfinished=True):
-            end_job(session, row.repo, job.id, JobState.KILLED, "its pipeline was deleted")
-        ticks = [cron.repo for cron in timing.crons(session, row.repo)]
-        _drop_triggers(session, row.repo, name, ())
-        pipelines.remove(session, row.repo)
-        flows.remove(session, row.repo)
-        if keep_repo:
-            repos.set_kind(session, row.repo, RepoKind.USER)
-        else:
-            for repo in below:
-                # What reads it cannot run until it is applied again without it.
-                pipelines.set_paused(session, repo, True)
-            session.execute(
-                "DELETE FROM pipeline_inputs WHERE source_repo = :repo", {"repo": row.repo}
-            )
-            repos.remove(session, row.repo)
-            repos.remove(session, row.code_repo)
-        for tick in ticks:
-            if not pipelines.readers(session, tick):
-                repos.remove(session, tick)
-        events.emit(session, "pipeline", name, {"deleted": True})
+        delete_in(session, name, force, keep_repo)
+
+
+def delete_in(session: Session, name: RepoName, force: bool, keep_repo: bool) -> None:
+    """As `delete`, in a transaction that does more."""
+    row = require(session, name)
+    refuse_in_environments(session, row, force, keep_repo)
+    below = {edge.pipeline for edge in pipelines.readers(session, row.repo)}
+    readers = sorted(str(repos.name_of(session, repo)) for repo in below)
+    if readers and not force and not keep_repo:
+        raise InUse(
+            f"{name} is read by {', '.join(readers)}.",
+            hint="Delete them first, keep its data with --keep-repo, or use --force.",
+        )
+    for job in jobs.listed(session, repo=row.repo, unfinished=True):
+        end_job(session, row.repo, job.id, JobState.KILLED, "its pipeline was deleted")
+    ticks = [cron.repo for cron in timing.crons(session, row.repo)]
+    _drop_triggers(session, row.repo, name, ())
+    environments.forget_pipeline(session, row.repo)
+    pipelines.remove(session, row.repo)
+    flows.remove(session, row.repo)
+    if keep_repo:
+        repos.set_kind(session, row.repo, RepoKind.USER)
+    else:
+        for repo in below:
+            # What reads it cannot run until it is applied again without it.
+            pipelines.set_paused(session, repo, True)
+        session.execute("DELETE FROM pipeline_inputs WHERE source_repo = :repo", {"repo": row.repo})
+        repos.remove(session, row.repo)
+        repos.remove(session, row.code_repo)
+    for tick in ticks:
+        if not pipelines.readers(session, tick) and not environments.readers(session, tick):
+            repos.remove(session, tick)
+    events.emit(session, "pipeline", name, {"deleted": True})
 
 
 def _drop_triggers(session: Session, repo: int, name: RepoName, kept: Collection[str]) -> None:
@@ -386,9 +317,16 @@ def _drop_triggers(session: Session, repo: int, name: RepoName, kept: Collection
                 refs.remove_branch(session, edge.source, found, refs.Move("pipeline", "delete"))
 
 
-def require(session: Session, name: RepoName) -> PipelineRow:
+def require(session: Session, name: RepoName, anywhere: bool = False) -> PipelineRow:
+    """The pipeline of this name; with `anywhere` also one that only environments have."""
     repo = repos.key_of(session, name)
     row = pipelines.find(session, repo) if repo is not None else None
+    if row is not None and not row.version and not anywhere:
+        known = [one.environment for one in environments.of_pipeline(session, row.repo)]
+        raise NotFound(
+            f'The pipeline "{name}" is only in the environment {", ".join(known)}.',
+            hint=f"Say so: --env {known[0] if known else 'NAME'}",
+        )
     if row is None:
         known = [one.name.repo for one in pipelines.all_pipelines(session, name.project)]
         raise NotFound(

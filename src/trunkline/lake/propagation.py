@@ -7,9 +7,11 @@ shares its id, and each pipeline gets at most one commit of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from trunkline.lake.handover import Made, take_over
 from trunkline.lake.triggering import follow
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Origin, RepoName
 from trunkline.model.ids import new_id
@@ -17,6 +19,7 @@ from trunkline.model.jobs import Job, JobInput, JobState
 from trunkline.storage.catalog import (
     Session,
     commits,
+    environments,
     events,
     flows,
     jobs,
@@ -29,6 +32,8 @@ from trunkline.storage.crashpoints import crashpoint
 
 Place = tuple[int, str]
 """A branch: repo key and name."""
+NodeKey = tuple[int, str]
+"""A pipeline where it runs: its repo's key, and the environment, "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,118 +53,166 @@ class Change:
     """For those that are forced: the rule whose quarantine is made again, or * for all."""
     causes: Mapping[Place, str] = field(default_factory=dict)
     """What to say instead of `cause` to those that read a branch, where several were moved."""
+    environment: str = ""
+    """Where those that are forced run."""
+    made: Mapping[NodeKey, Made] = field(default_factory=dict)
+    """Outputs made elsewhere, for those to take over who would make the same."""
+
+    @property
+    def forced_nodes(self) -> frozenset[NodeKey]:
+        return frozenset((repo, self.environment) for repo in self.forced)
+
+
+class Node(NamedTuple):
+    """A pipeline where it is to run, with the version, branch and inputs that it has there."""
+
+    pipeline: PipelineRow
+    environment: str
+    branch: str
+    edges: list[Edge]
+
+    @property
+    def key(self) -> NodeKey:
+        return self.pipeline.repo, self.environment
 
 
 def spread(session: Session, set_id: str, change: Change) -> str | None:
     """Start every job that the change asks for; the id of their set, or None if there is none."""
     moved = dict(change.moved)
     moved.update(follow(session, moved, change.finished, change.author))
-    waves = _downstream(session, moved, change.forced)
-    if not waves:
+    nodes = _downstream(session, moved, change.forced_nodes)
+    if not nodes:
         return None
-    if any(commits.find(session, pipeline.repo, set_id) for pipeline in waves):
-        # The set has been here before: a branch that follows closes a circle of its own.
-        set_id = new_id()
-    started = 0
+    ids = _set_ids(session, set_id, nodes)
+    started: dict[str, str] = {}
+    followed: dict[Place, str | None] = {}
     causes = dict(change.causes)
-    for pipeline in waves:
-        edges = pipelines.reads(session, pipeline.repo)
-        hit = any(e.propagation and (e.source, e.branch) in moved for e in edges)
-        if not hit and pipeline.repo not in change.forced:
+    for node in nodes:
+        pipeline = node.pipeline
+        hit = any(e.propagation and (e.source, e.branch) in moved for e in node.edges)
+        if not hit and node.key not in change.forced_nodes:
             continue
         if pipeline.paused:
             pipelines.set_pending(session, pipeline.repo, True)
             continue
-        read = [(e.source, e.branch) for e in edges if e.propagation]
+        inputs = [(edge, _input(session, edge, moved)) for edge in node.edges]
+        if all(commit is None for _, commit in inputs):
+            continue
+        read = [(e.source, e.branch) for e in node.edges if e.propagation]
         cause = next((causes[place] for place in read if place in causes), change.cause)
-        if branch := _open_job(
-            session, set_id, pipeline, edges, moved, replace(change, cause=cause)
-        ):
-            moved[(pipeline.repo, branch)] = set_id
-            causes[(pipeline.repo, branch)] = cause
-            started += 1
+        place, own_id = (pipeline.repo, node.branch), ids[node.environment]
+        replay = change.replay if node.key in change.forced_nodes else ""
+        open_job(
+            session,
+            own_id,
+            pipeline,
+            node.branch,
+            inputs,
+            cause,
+            change.author,
+            replay=replay,
+            environment=node.environment,
+        )
+        made = change.made.get(node.key)
+        if made is not None and take_over(session, node, own_id, inputs, made):
+            done = frozenset({place})
+            followed.update(follow(session, {place: own_id}, done, change.author))
+        moved[place], causes[place] = own_id, cause
+        started.setdefault(node.environment, own_id)
+    if followed:
+        spread(session, set_id, Change(change.cause, "trigger", followed))
     crashpoint("propagate.in_transaction")
-    return set_id if started else None
+    return started.get(change.environment) or next(iter(started.values()), None)
+
+
+def _set_ids(session: Session, set_id: str, nodes: Sequence[Node]) -> dict[str, str]:
+    """The set of each environment's jobs. A repo has one commit in a set.
+
+    So the set that has been here before gets another id: a branch that follows closes a circle
+    of its own, or two environments have a job of the same pipeline.
+    """
+    ids: dict[str, str] = {}
+    taken: set[int] = set()
+    for environment in sorted({node.environment for node in nodes}):
+        own = {node.pipeline.repo for node in nodes if node.environment == environment}
+        if own & taken or any(commits.find(session, repo, set_id) for repo in own):
+            ids[environment] = new_id()
+        else:
+            ids[environment] = set_id
+            taken |= own
+    return ids
 
 
 def _downstream(
-    session: Session, moved: Mapping[Place, str | None], forced: Sequence[int]
-) -> list[PipelineRow]:
+    session: Session, moved: Mapping[Place, str | None], forced: Iterable[NodeKey]
+) -> list[Node]:
     """Every pipeline the change may reach, each after all it reads."""
-    found: dict[int, PipelineRow] = {}
-    feeds: dict[int, set[int]] = {}
-    waiting: list[tuple[int | None, Edge]] = [
-        (None, edge) for repo, branch in moved for edge in pipelines.readers(session, repo, branch)
-    ]
-    queue = [repo for repo in forced if _discover(session, repo, found)]
-    while waiting or queue:
-        if waiting:
-            source, edge = waiting.pop()
-            if not edge.propagation:
-                continue
-            if source is not None:
-                feeds.setdefault(edge.pipeline, set()).add(source)
-            if not _discover(session, edge.pipeline, found):
-                continue
-            repo = edge.pipeline
-        else:
-            repo = queue.pop()
-        branch = output_branch(session, found[repo])
-        waiting += [(repo, edge) for edge in pipelines.readers(session, repo, branch)]
-    return _ordered(session, found, feeds)
+    found: dict[NodeKey, Node] = {}
+    feeds: dict[NodeKey, set[NodeKey]] = {}
+    waiting = [(None, key) for place in moved for key in _started_by(session, place)]
+    queue: list[tuple[NodeKey | None, NodeKey]] = [*((None, key) for key in forced), *waiting]
+    while queue:
+        source, key = queue.pop()
+        if source is not None:
+            feeds.setdefault(key, set()).add(source)
+        if key in found or (node := node_of(session, *key)) is None:
+            continue
+        found[key] = node
+        place = (node.pipeline.repo, node.branch)
+        queue += [(key, reader) for reader in _started_by(session, place)]
+    return _ordered(found, feeds)
 
 
-def _discover(session: Session, repo: int, found: dict[int, PipelineRow]) -> bool:
-    """Whether the pipeline had not been met yet."""
-    if repo in found:
-        return False
+def _started_by(session: Session, place: Place) -> Iterator[NodeKey]:
+    """Who reads a branch and runs when it moves."""
+    for edge in pipelines.readers(session, *place):
+        if edge.propagation:
+            yield edge.pipeline, ""
+    for environment, edge in environments.readers(session, *place):
+        if edge.propagation:
+            yield edge.pipeline, environment
+
+
+def node_of(session: Session, repo: int, environment: str) -> Node | None:
+    """A pipeline as it is in an environment, or in none; None if it is not there."""
     row = pipelines.find(session, repo)
     if row is None:
-        return False
-    found[repo] = row
-    return True
+        return None
+    if not environment:
+        if not row.version:
+            return None
+        return Node(row, "", output_branch(session, row), pipelines.reads(session, repo))
+    here = environments.present_in(session, repo, environment)
+    found = environments.find(session, row.name.project, environment)
+    if here is None or found is None or not here.version:
+        return None
+    # Pausing is for the jobs that run by themselves: in an environment somebody tries things.
+    row = row._replace(version=here.version, paused=False, pending=False)
+    branch = found.branch(output_branch(session, row))
+    return Node(row, environment, branch, environments.reads(session, repo, environment))
 
 
-def _ordered(
-    session: Session, found: Mapping[int, PipelineRow], feeds: Mapping[int, set[int]]
-) -> list[PipelineRow]:
+def _ordered(found: Mapping[NodeKey, Node], feeds: Mapping[NodeKey, set[NodeKey]]) -> list[Node]:
     # What is read without propagation does not start a job, but goes before it all the same.
+    writers = {(node.pipeline.repo, node.branch): key for key, node in found.items()}
     left = {
-        repo: feeds.get(repo, set())
-        | {e.source for e in pipelines.reads(session, repo) if e.source in found}
-        for repo in found
+        key: feeds.get(key, set())
+        | {writers[e.source, e.branch] for e in node.edges if (e.source, e.branch) in writers}
+        for key, node in found.items()
     }
-    done: list[PipelineRow] = []
+    done: list[Node] = []
     while left:
-        ready = sorted(repo for repo, before in left.items() if not before & left.keys())
+        ready = sorted(key for key, before in left.items() if not before & left.keys())
         # Cycles are refused when pipelines are applied; a damaged catalog must not hang us.
-        for repo in ready or sorted(left):
-            done.append(found[repo])
-            del left[repo]
+        for key in ready or sorted(left):
+            done.append(found[key])
+            del left[key]
     return done
 
 
 def output_branch(session: Session, pipeline: PipelineRow) -> str:
     version = pipelines.version(session, pipeline.repo, pipeline.version)
     return str(version.spec.get("output_branch") or DEFAULT_BRANCH) if version else DEFAULT_BRANCH
-
-
-def _open_job(
-    session: Session,
-    set_id: str,
-    pipeline: PipelineRow,
-    edges: Sequence[Edge],
-    moved: Mapping[Place, str | None],
-    change: Change,
-) -> str | None:
-    """The open commit and the job of one pipeline; its branch, or None if it reads nothing."""
-    inputs = [(edge, _input(session, edge, moved)) for edge in edges]
-    if all(commit is None for _, commit in inputs):
-        return None
-    branch = output_branch(session, pipeline)
-    replay = change.replay if pipeline.repo in change.forced else ""
-    open_job(session, set_id, pipeline, branch, inputs, change.cause, change.author, replay=replay)
-    return branch
 
 
 def open_job(
@@ -174,6 +227,7 @@ def open_job(
     version: int | None = None,
     backfill: str | None = None,
     replay: str = "",
+    environment: str = "",
 ) -> None:
     """Insert the open commit, where it comes from, and the job that will fill it."""
     inputs = list(inputs)
@@ -216,6 +270,7 @@ def open_job(
         priority=int(declared.spec.get("priority") or 0),
         backfill=backfill,
         replay=replay,
+        environment=environment,
     )
     lane = jobs.STREAM if flows.find(session, pipeline.repo) else ""
     jobs.add(session, pipeline.repo, job, str(declared.spec.get("pool") or ""), lane)

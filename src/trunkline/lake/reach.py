@@ -13,8 +13,9 @@ from trunkline.lake.core import Core
 from trunkline.lake.history import reachable
 from trunkline.lake.jobobjects import used_by_jobs
 from trunkline.lake.manifests import INLINE_KEY, Lines, Tree, decompress
-from trunkline.storage.catalog import Session, commits, jobs, leases, refs, repos
+from trunkline.storage.catalog import Session, commits, deliveries, jobs, leases, refs, repos
 from trunkline.storage.catalog.commits import Link
+from trunkline.storage.objects.outside import is_outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ def _needed(session: Session, links: dict[int, dict[str, Link]]) -> dict[int, se
         heads[repo] |= {tag.commit for tag in refs.tags(session, repo)}
     # What a job will fill, and what it left for diagnosis, no branch leads to.
     needed_by_jobs = [*leases.pinned(session), *jobs.unfinished_places(session)]
+    needed_by_jobs += deliveries.unfinished_places(session)
     for repo, commit_id in [*needed_by_jobs, *commits.with_error(session)]:
         if repo in heads:
             heads[repo].add(commit_id)
@@ -101,6 +103,18 @@ def used_objects(core: Core) -> set[str]:
             continue
         used.update(held.key for held in tree.ranges if held.key != INLINE_KEY)
     return used
+
+
+def outside_objects(core: Core) -> int:
+    """How many objects outside the lake its commits refer to."""
+    with core.database.read() as session:
+        roots = commits.every_root(session)
+    seen: set[str] = set()
+    found: set[str] = set()
+    for row in roots:
+        for lines in new_ranges(core.manifests.read(row["root"], row["root_hash"]), seen):
+            found.update(filter(is_outside, _object_keys(lines)))
+    return len(found)
 
 
 def new_ranges(tree: Tree, seen: set[str]) -> Iterator[Lines]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trunkline.lake.core import Core, resolve_commit
-from trunkline.lake.pipelines import reading_graph
+from trunkline.lake.declarations import reading_graph
 from trunkline.lake.propagation import output_branch
 from trunkline.lake.streams import batch_at, require_flow
 from trunkline.model.commits import Commit, RepoName

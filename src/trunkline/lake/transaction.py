@@ -26,8 +26,9 @@ from trunkline.lake.bell import bell_of
 from trunkline.lake.branches import add_branch, add_repo, refuse_open, writable_branch
 from trunkline.lake.core import Core, expect_head, repo_key, resolve
 from trunkline.lake.drafts import Draft, Plan, Planner
+from trunkline.lake.handover import Made
 from trunkline.lake.lease import Lease
-from trunkline.lake.propagation import Change, spread
+from trunkline.lake.propagation import Change, NodeKey, Place, spread
 from trunkline.lake.turns import in_turn
 from trunkline.model.commits import Branch, Commit, Origin, RepoKind, RepoName
 from trunkline.model.ids import new_id
@@ -58,6 +59,11 @@ class Transaction:
         self.message = message
         self.drafts: list[Draft] = []
         self.cause = ""
+        self.environment = ""
+        """Where the pipelines run that are to be run afterwards."""
+        self.moved: dict[Place, str] = {}
+        """Branches that got a commit otherwise than by a draft."""
+        self.made: dict[NodeKey, Made] = {}
         self._creations: list[Callable[[Session], object]] = []
         self._afterwards: list[Callable[[Session], Iterable[int]]] = []
         self.new_repos: set[RepoName] = set()
@@ -269,7 +275,7 @@ class Transaction:
             (repo_key(session, commit.repo), commit.branch): commit.id
             for commit in done
             if commit.finished is not None
-        }
+        } | self.moved
         made = {
             (repo_key(session, target.repo), target.ref): branch.head
             for target in self._new_branches
@@ -282,7 +288,14 @@ class Transaction:
             if not self.cause
         }
         return Change(
-            cause, self.author, {**made, **moved}, frozenset(moved), tuple(forced), causes=causes
+            cause,
+            self.author,
+            {**made, **moved},
+            frozenset(moved),
+            tuple(forced),
+            causes=causes,
+            environment=self.environment,
+            made=self.made,
         )
 
     def _publish_one(self, session: Session, plan: Plan) -> Commit:

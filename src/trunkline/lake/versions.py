@@ -15,7 +15,7 @@ from trunkline.model.ids import new_id
 from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.refs import Ref
 from trunkline.pipelines.spec.codec import to_json, transform_digest
-from trunkline.storage.catalog import pipelines, repos
+from trunkline.storage.catalog import Session, environments, pipelines, repos
 from trunkline.storage.catalog.pipelines import VersionRow
 
 SPEC_FILE = b"/pipeline.json"
@@ -54,10 +54,12 @@ class NextVersion:
     digest: str
     salt: str
     is_new: bool
+    last: int = 0
+    """The newest version that there is, in whichever environment."""
 
     @property
     def number(self) -> int:
-        return (self.before.version if self.before else 0) + self.is_new
+        return self.last + 1 if self.is_new or self.before is None else self.before.version
 
     @property
     def must_run(self) -> bool:
@@ -71,21 +73,38 @@ class NextVersion:
 
 
 def next_version(
-    core: Core, declared: Declared, files: Mapping[str, str], reprocess: Reprocess
+    core: Core,
+    declared: Declared,
+    files: Mapping[str, str],
+    reprocess: Reprocess,
+    environment: str = "",
 ) -> NextVersion:
     """What applying would make. `files` are the paths of the code with their hashes."""
     with core.database.read() as session:
         repo = repos.key_of(session, declared.spec.name)
-        row = pipelines.find(session, repo) if repo is not None else None
-        before = pipelines.version(session, row.repo, row.version) if row else None
+        before = present_version(session, repo, environment) if repo is not None else None
+        last = pipelines.last_number(session, repo) if repo is not None else 0
     spec = to_json(declared.spec)
-    if before is not None and reprocess is not Reprocess.ALL and before.spec == spec:
+    restored = declared.restored
+    is_same = before is not None and before.spec == spec
+    if restored is not None and before is not None and restored.digest != before.digest:
+        is_same = False  # the same once more, but reprocessed
+    if before is not None and reprocess is not Reprocess.ALL and is_same:
         lines = code_of(core, declared.spec.name, before.code)
         if files == {line_path(line).decode(): line_hash(line).decode() for line in lines}:
             # Its digest may be another's: that of the version whose results it was told to keep.
-            return NextVersion(before, spec, before.digest, before.salt, is_new=False)
+            return NextVersion(before, spec, before.digest, before.salt, is_new=False, last=last)
     digest, salt = _digest(declared, files, reprocess, before)
-    return NextVersion(before, spec, digest, salt, is_new=True)
+    return NextVersion(before, spec, digest, salt, is_new=True, last=last)
+
+
+def present_version(session: Session, repo: int, environment: str = "") -> VersionRow | None:
+    """The version of a pipeline that is in force in an environment, or in none."""
+    if environment:
+        here = environments.present_in(session, repo, environment)
+        return pipelines.version(session, repo, here.version) if here else None
+    row = pipelines.find(session, repo)
+    return pipelines.version(session, repo, row.version) if row else None
 
 
 def _digest(

@@ -19,7 +19,8 @@ class Entry:
 
     `offset` is None when the object `key` is the file, else the file's place in a pack.
     `hash` is BLAKE3 of the bytes. For table files it may be the fingerprint of the rows;
-    then `byte_hash` is that of the bytes. `owner` is the datum that wrote the file.
+    then `byte_hash` is that of the bytes; for a file by reference, whose `key` leads outside the
+    lake, it stands for address, size and version. `owner` is the datum that wrote the file.
     """
 
     path: str

@@ -123,6 +123,9 @@ class Job:
     lane: str = field(default="", repr=False)
     """"stream" for jobs of streams, whose units of work are batches and not datums."""
 
+    environment: str = ""
+    """The one that it runs in; "" if in none."""
+
     @property
     def is_stream(self) -> bool:
         return self.lane == "stream"
@@ -138,6 +141,7 @@ class Job:
             "project": self.pipeline.project,
             "version": self.version,
             "branch": self.branch,
+            "environment": self.environment,
             "state": str(self.state),
             "reason": self.reason,
             "cause": self.cause,

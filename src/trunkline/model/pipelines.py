@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
+from trunkline.model.egress import Target
 from trunkline.model.expectations import Expectation
 from trunkline.model.inputs import Input
 from trunkline.model.streams import History, IngestSource, Streaming
@@ -149,6 +150,8 @@ class PipelineSpec:
     """Of an ingest: where its data comes from. It has no input then (`Union(())`)."""
     history: History = field(default_factory=History)
     """Of a stream or an ingest: how its history is kept short."""
+    egress: tuple[Target, ...] = ()
+    """Where its output goes. No part of what decides on results."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Protocol
 
 from trunkline.lake.core import Core
+from trunkline.model.egress import DeliveryState
 from trunkline.model.events import Event
 from trunkline.model.expectations import CheckState
 from trunkline.model.jobs import Job, JobState
@@ -15,7 +16,7 @@ from trunkline.notices.follower import NotNow
 from trunkline.notices.grouping import Grouping
 from trunkline.notices.lateness import Lateness
 from trunkline.notices.messages import Kind, Message
-from trunkline.storage.catalog import Session, checks, jobs, repos
+from trunkline.storage.catalog import Session, checks, deliveries, jobs, repos
 
 LATE_SECONDS = 15.0
 """So often it is looked for what is late."""
@@ -55,7 +56,7 @@ class Noticing:
         self._failing: float | None = None
 
     def handle(self, new: Sequence[Event]) -> None:
-        over = [one for one in new if one.kind in ("job", "schedule")]
+        over = [one for one in new if one.kind in ("job", "schedule", "delivery")]
         if not over:
             return
         with self._core.database.read() as session:
@@ -100,13 +101,16 @@ class Noticing:
                 text = f"is late: its ticks up to {missed} were missed"
                 yield Message(Kind.LATE, event.repo, text, event.at, position=event.position)
             return
+        if event.kind == "delivery":
+            yield from _of_delivery(session, event)
+            return
         state = event.facts.get("state")
         if state not in (JobState.SUCCESS, JobState.FAILURE):
             return
         repo = repos.key_of(session, event.repo)
         job = jobs.find(session, repo, event.facts["id"]) if repo is not None else None
-        if repo is None or job is None:
-            return
+        if repo is None or job is None or job.environment:
+            return  # in an environment somebody tries things, and looks
         broken = checks.listed(session, repo=repo, job=job.id, state=CheckState.FAILED)
         names = tuple(one.result.name for one in broken)
         if names and Kind.CHECK_FAILED in self._wanted:
@@ -130,6 +134,19 @@ class Noticing:
             names,
             position=event.position,
         )
+
+
+def _of_delivery(session: Session, event: Event) -> Iterator[Message]:
+    job, target = str(event.facts["id"]), str(event.facts["target"])
+    repo = repos.key_of(session, event.repo)
+    found = deliveries.find(session, repo, job, target) if repo is not None else None
+    if event.facts["state"] == DeliveryState.FAILED and found is not None:
+        text, reason = f"could not be delivered to {target}", found.shown.reason
+        at, place = event.at, event.position
+        yield Message(Kind.FAILED, event.repo, text, at, job, reason, position=place)
+    elif event.facts.get("recovered"):
+        text = f"is delivered to {target} again"
+        yield Message(Kind.RECOVERED, event.repo, text, event.at, job, position=event.position)
 
 
 def _failed_before(session: Session, repo: int, job: Job) -> bool:

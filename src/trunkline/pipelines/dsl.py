@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import InvalidSpec
 from trunkline.model.inputs import leaves
+from trunkline.pipelines.cells import FILE, cells_source, is_in_cell
 from trunkline.pipelines.signature import Signature, not_plain
 from trunkline.pipelines.source import reachable_source
 
@@ -95,6 +96,32 @@ def group(*members: InputDict) -> InputDict:
     return {"group": list(members)}
 
 
+def to(
+    address: str | os.PathLike[str],
+    *,
+    path: str | None = None,
+    name: str | None = None,
+    tries: int | None = None,
+    backoff: str | float | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """A target of `egress`: a folder, s3://bucket/dir, postgresql://host/db#table, delta:DIR,
+    iceberg:NAMESPACE.TABLE, kafka://host:9092/topic or https://host/path.
+
+    `path` is the table or folder of the output that goes there; `fields` are those of its kind.
+    """
+    from trunkline.pipelines.spec.egressaddresses import read_address
+
+    kind, body, password = read_address(os.fspath(address))
+    if password is not None:
+        raise InvalidSpec(
+            f"The address of a {kind} target holds no password.",
+            hint="Set a secret, and name it: password=NAME.",
+        )
+    own = given(path=path, name=name, tries=tries, backoff=backoff)
+    return {**own, kind: {**body, **given(**fields)}}
+
+
 class Declared:
     """A pipeline that a Python file declares. `where` is the file and line it stands in."""
 
@@ -136,8 +163,7 @@ class PipelineFunction(Declared):
     __name__: str
 
     def __init__(self, function: Callable[..., Any], raw: Mapping[str, Any]) -> None:
-        code = function.__code__
-        super().__init__(raw, code.co_filename, code.co_firstlineno)
+        super().__init__(raw, *code_of(function))
         self.function = function
         functools.update_wrapper(self, function)
 
@@ -155,12 +181,17 @@ class PipelineFunction(Declared):
 
     @property
     def source(self) -> str:
-        """The function and what of its file it may reach."""
+        """The function and what of its file, or of its notebook, it may reach."""
+        if is_in_cell(self.function):
+            return cells_source(self.__name__, self.where)
         module = sys.modules.get(self.function.__module__)
         try:
             whole = "".join(inspect.findsource(module or self.function)[0])
-        except OSError:
-            raise InvalidSpec(f"{self.where}: the source of this file cannot be read.") from None
+        except (OSError, TypeError):
+            raise InvalidSpec(
+                f"{self.where}: the source of this function cannot be read.",
+                hint="Write it into a file.",
+            ) from None
         return reachable_source(whole, self.__name__, name=self.file)
 
 
@@ -260,7 +291,7 @@ def code_of(function: Callable[..., Any]) -> tuple[str, int]:
     code = getattr(function, "__code__", None)
     if code is None:
         raise InvalidSpec(f"{function!r} is not a function that was written with def.")
-    return code.co_filename, code.co_firstlineno
+    return (FILE if is_in_cell(function) else code.co_filename), code.co_firstlineno
 
 
 def _kind(function: Callable[..., Any], where: str) -> str:

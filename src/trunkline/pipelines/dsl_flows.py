@@ -41,8 +41,15 @@ _OF_FUNCTION = {"code", "env", "params", "requirements", "secrets"}
 
 
 def folder(path: str | os.PathLike[str], pattern: str | None = None, **fields: Any) -> SourceDict:
-    """Files of a folder, each once. Fields: settle, changed, then."""
+    """Files of a folder, each once. Fields: format, settle, changed, then, archives."""
     return {"folder": given(path=path, pattern=pattern, **fields)}
+
+
+def objects(url: str, pattern: str | None = None, **fields: Any) -> SourceDict:
+    """Objects of a store, each once. Fields: format, how, immutable, archives, every, options,
+    secrets.
+    """
+    return {"objects": given(url=url, pattern=pattern, **fields)}
 
 
 def kafka(servers: str | Iterable[str], topics: str | Iterable[str], **fields: Any) -> SourceDict:
@@ -58,6 +65,34 @@ def http(host: str | None = None, port: int | None = None, **fields: Any) -> Sou
 def rate(rows_per_second: int | None = None) -> SourceDict:
     """Numbered rows, so many in a second, for trials."""
     return {"rate": given(rows_per_second=rows_per_second)}
+
+
+def database(
+    url: str,
+    table: str | None = None,
+    *,
+    query: str | None = None,
+    by: str | None = None,
+    key: str | Iterable[str] | None = None,
+    **fields: Any,
+) -> SourceDict:
+    """A table or a query of a SQL database. Fields: password, lag, every, parallel, jdbc."""
+    return {"sql": given(url=url, table=table, query=query, by=by, key=_listed(key), **fields)}
+
+
+def delta(url: str | os.PathLike[str], **fields: Any) -> SourceDict:
+    """A table of Delta. Fields: at, start, changes, key, every, options, secrets."""
+    return {"delta": given(url=url, **fields)}
+
+
+def iceberg(catalog: Mapping[str, Any], table: str, **fields: Any) -> SourceDict:
+    """A table of Iceberg. Fields: ref, at, start, changes, key, every, secrets."""
+    return {"iceberg": given(catalog=dict(catalog), table=table, **fields)}
+
+
+def api(url: str, records: str | None = None, **fields: Any) -> SourceDict:
+    """Records of an HTTP API. Fields: paging, since, key, token, headers, params, every, rate …"""
+    return {"api": given(url=url, records=records, **fields)}
 
 
 def stream(

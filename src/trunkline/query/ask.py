@@ -132,5 +132,6 @@ def _tables(
             )
         if held is source:
             tables[source.view] = lookup.table(source)
+            lookup.check(tables[source.view])
             versions[source.view] = version(source)
     return tables, versions

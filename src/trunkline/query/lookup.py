@@ -18,6 +18,7 @@ from trunkline.query.names import Named
 from trunkline.query.rights import Allowed, everything, missing_repo
 from trunkline.storage.catalog import repos
 from trunkline.tables.describe import Table, describe, tables_in
+from trunkline.tables.physical import check_references
 
 _SHOW = "SHOW TABLES lists all of them."
 
@@ -82,6 +83,10 @@ class Lookup:
             return self._described(source)
         key = (commit.root_hash, source.path, source.view)
         return self._kept.tables.get(key, lambda: self._described(source))
+
+    def check(self, table: Table) -> None:
+        """That what it refers to outside the lake is still what it was, each time it is read."""
+        check_references(self._core, table.entries)
 
     def _described(self, source: Source) -> Table:
         tree = self._tree(source.commit)

@@ -63,12 +63,17 @@ class Contents(LakeBase):
         recursive: bool = False,
         append: bool = False,
         untar: bool = False,
+        reference: bool = False,
         message: str = "",
         if_head: str | None = None,
         key: str | None = None,
         progress: Progress | None = None,
     ) -> Commit:
-        """Put files, folders, URLs or standard input ("-") into a branch, as one commit."""
+        """Put files, folders, URLs or standard input ("-") into a branch, as one commit.
+
+        With `reference` nothing is copied: the commit lists where the files are, and whoever
+        keeps them promises never to change them.
+        """
         from trunkline.sdk.putting import Putter
 
         several = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
@@ -82,6 +87,7 @@ class Contents(LakeBase):
                 append=append,
                 untar=untar,
                 recursive=recursive,
+                reference=reference,
                 progress=progress,
             ).put([os.fspath(source) for source in several], typed)
         return writer.result

@@ -146,7 +146,7 @@ class Jobs(LakeBase):
 
         wanted = member(JobState, state, "job") if state is not None else None
         with self._core.database.read() as session:
-            repo = require(session, self._repo(pipeline)).repo if pipeline else None
+            repo = require(session, self._repo(pipeline), True).repo if pipeline else None
             among = None
             if shows is not None:
                 every = repos.all_repos(session, project if repo is None else None)

@@ -16,6 +16,8 @@ from trunkline.sdk.backups import Backups
 from trunkline.sdk.base import Location, core_options, store_options
 from trunkline.sdk.checks import Checks
 from trunkline.sdk.contents import Contents
+from trunkline.sdk.egress import Egress
+from trunkline.sdk.environments import Environments
 from trunkline.sdk.events import Events
 from trunkline.sdk.flows import Flows
 from trunkline.sdk.history import History
@@ -118,8 +120,10 @@ class Lake(
     Repos,
     Upkeep,
     Pipelines,
+    Environments,
     Jobs,
     Flows,
+    Egress,
     Running,
     Queries,
     Tracing,

@@ -10,6 +10,7 @@ from trunkline.lake.core import Core
 from trunkline.model.display import fields
 from trunkline.model.display import table as html_table
 from trunkline.model.tables import Schema
+from trunkline.tables.physical import check_references
 from trunkline.tables.reading.frames import Frames
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class LakeTable(Frames):
         if self._frame is None:
             from trunkline.engine.tables import read
 
+            check_references(self._core, self._table.entries)
             self._frame = read(self._start(), self._table.scans, self._table.schema)
         return self._frame
 

@@ -13,13 +13,14 @@ from trunkline.model.jobs import DatumInfo
 from trunkline.model.pipelines import INGEST, TRANSFORMS, PipelineInfo, PipelineVersion
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
-from trunkline.storage.catalog import Session, jobs, pipelines, repos, timing
+from trunkline.storage.catalog import Session, environments, jobs, pipelines, repos, timing
 
 if TYPE_CHECKING:
     from trunkline.jobs.listing import PipelinePlan
     from trunkline.lake.control import Backfill
     from trunkline.lake.pipelines import Applied
     from trunkline.lake.versions import Declared, Reprocess
+    from trunkline.model.environments import Environment
     from trunkline.schedule.outlook import NextTick
     from trunkline.sdk.declarative import Lakeside
     from trunkline.sdk.reports import ApplyReport, PlanReport
@@ -40,18 +41,20 @@ class Pipelines(LakeBase):
         reprocess: bool = False,
         no_reprocess: bool = False,
         args: Mapping[str, str] | None = None,
+        env: str | None = None,
     ) -> ApplyReport:
         """Make or change pipelines, all or none: files (YAML, JSON, jsonnet, Python), functions
         decorated with `@tl.pipeline`, dicts, or a project's spark-pipeline.yml.
 
         Changed code or inputs start one job. `reprocess` runs everything again;
-        `no_reprocess` keeps old results though the code changed.
+        `no_reprocess` keeps old results though the code changed. With `env` they are applied
+        in an environment only, and run there.
         """
         from trunkline.sdk.specs import gather
 
         mode = mode_of(reprocess, no_reprocess)
         found = gather(things, self.project, args or {}, self._lakeside)
-        return self._apply(found.declared, tuple(found.ignored), mode)
+        return self._apply(found.declared, tuple(found.ignored), mode, env)
 
     def plan(
         self,
@@ -59,15 +62,16 @@ class Pipelines(LakeBase):
         reprocess: bool = False,
         no_reprocess: bool = False,
         args: Mapping[str, str] | None = None,
+        env: str | None = None,
     ) -> PlanReport:
         """What `apply` would do, and why; without arguments, what is due for every pipeline."""
         from trunkline.sdk.specs import gather
 
         if not things:
-            return self._due()
+            return self._due(env=env)
         mode = mode_of(reprocess, no_reprocess)
         found = gather(things, self.project, args or {}, self._lakeside)
-        return self._planned(found.declared, tuple(found.ignored), mode)
+        return self._planned(found.declared, tuple(found.ignored), mode, env)
 
     def datums_of(
         self, *things: Thing, args: Mapping[str, str] | None = None
@@ -78,26 +82,39 @@ class Pipelines(LakeBase):
         found = gather(things, self.project, args or {}, self._lakeside)
         yield from self._datums_of(found.declared)
 
-    def pipelines(self, all_projects: bool = False) -> list[PipelineInfo]:
+    def pipelines(self, all_projects: bool = False, env: str | None = None) -> list[PipelineInfo]:
+        """The pipelines of the project, or of all; with `env` as they are in an environment."""
         with self._core.database.read() as session:
+            if env is not None:
+                return [
+                    _info(session, row, env=env) for row in _rows_in(session, self.project, env)
+                ]
             if not all_projects and not repos.has_project(session, self.project):
                 raise NotFound(f'There is no project "{self.project}".')
             rows = pipelines.all_pipelines(session, None if all_projects else self.project)
             return [_info(session, row) for row in rows]
 
-    def pipeline(self, name: str, version: int | None = None) -> PipelineInfo:
+    def pipeline(
+        self, name: str, version: int | None = None, env: str | None = None
+    ) -> PipelineInfo:
+        """A pipeline as it is, was at a version, or is in an environment."""
+        from trunkline.lake.environmentpipelines import require_in
         from trunkline.lake.pipelines import require
 
         with self._core.database.read() as session:
+            if env is not None:
+                row = require_in(session, self._repo(name), env)
+                return _info(session, row, version, env)
             return _info(session, require(session, self._repo(name)), version)
 
     def pipeline_versions(self, name: str) -> list[PipelineInfo]:
-        """Every version, newest first."""
+        """Every version that was applied here, not in an environment; newest first."""
         from trunkline.lake.pipelines import require
 
         with self._core.database.read() as session:
             row = require(session, self._repo(name))
-            numbers = [one.version for one in pipelines.versions(session, row.repo)]
+            every = pipelines.versions(session, row.repo)
+            numbers = [one.version for one in every if not one.environment]
             return [_info(session, row, number) for number in numbers]
 
     def pipeline_text(self, name: str, version: int | None = None) -> PipelineText:
@@ -119,10 +136,21 @@ class Pipelines(LakeBase):
         bell_of(self._core.database.url).ring()
         return done
 
-    def delete_pipeline(self, name: str, force: bool = False, keep_repo: bool = False) -> None:
-        """Remove a pipeline and its output; `keep_repo` leaves the data as a plain repo."""
+    def delete_pipeline(
+        self, name: str, force: bool = False, keep_repo: bool = False, env: str | None = None
+    ) -> None:
+        """Remove a pipeline and its output; `keep_repo` leaves the data as a plain repo.
+
+        With `env` it is removed in an environment only.
+        """
+        from trunkline.lake import environments
         from trunkline.lake import pipelines as declaring
 
+        if env is not None:
+            if keep_repo:
+                raise Usage("In an environment there is no repo to keep: its data stays as it is.")
+            environments.delete_pipeline(self._core, self._repo(name), env, force)
+            return
         declaring.delete(self._core, self._repo(name), force, keep_repo)
 
     def pause_pipeline(self, name: str) -> None:
@@ -137,11 +165,12 @@ class Pipelines(LakeBase):
 
         return self._rung(control.resume(self._core, self._repo(name), self.author))
 
-    def run_pipeline(self, name: str) -> str:
-        """Start a job at the present heads; its id."""
+    def run_pipeline(self, name: str, env: str | None = None) -> str:
+        """Start a job at the present heads, or at those of an environment; its id."""
         from trunkline.lake import control
 
-        return self._rung(control.run(self._core, self._repo(name), self.author)) or ""
+        started = control.run(self._core, self._repo(name), self.author, environment=env or "")
+        return self._rung(started) or ""
 
     def backfill(
         self, name: str, from_: str | None = None, to: str | None = None, branch: str = ""
@@ -211,37 +240,57 @@ class Pipelines(LakeBase):
     # -- with what was gathered, here or by a server's client --------------------------------
 
     def _apply(
-        self, declared: Sequence[Declared], ignored: tuple[str, ...], mode: Reprocess
+        self,
+        declared: Sequence[Declared],
+        ignored: tuple[str, ...],
+        mode: Reprocess,
+        env: str | None = None,
     ) -> ApplyReport:
         from trunkline.lake import pipelines as declaring
         from trunkline.sdk.declarative import started
         from trunkline.sdk.reports import ApplyReport
 
-        applied = declaring.apply(self._core, declared, self.author, mode)
-        applied = started(self._core, declared, applied, self.author)
+        where = self._environment(env)
+        applied = declaring.apply(self._core, declared, self.author, mode, where)
+        if where is None:  # nothing ticks in an environment
+            applied = started(self._core, declared, applied, self.author)
         bell_of(self._core.database.url).ring()
         return ApplyReport(tuple(applied), ignored)
 
     def _planned(
-        self, declared: Sequence[Declared], ignored: tuple[str, ...], mode: Reprocess
+        self,
+        declared: Sequence[Declared],
+        ignored: tuple[str, ...],
+        mode: Reprocess,
+        env: str | None = None,
     ) -> PlanReport:
-        from trunkline.lake.pipelines import check
+        from trunkline.lake.declarations import check
         from trunkline.sdk.reports import PlanReport
 
+        where = self._environment(env)
         with self._core.database.read() as session:
-            ordered = check(session, declared)
-        graph = self._readers({one.spec.name for one in ordered}, ordered)
+            ordered = check(session, declared, environment=where)
+        graph = self._readers({one.spec.name for one in ordered}, ordered, where)
         plans: list[PipelinePlan] = []
         for one in ordered:
-            version, action = self._would_be(one, mode)
+            version, action = self._would_be(one, mode, env or "")
             note = _waits_for(one, plans)
-            plans.append(self._plan(version, action, graph[one.spec.name], note))
+            plans.append(self._plan(version, action, graph[one.spec.name], note, where))
         return PlanReport(tuple(plans), ignored)
+
+    def _environment(self, name: str | None) -> Environment | None:
+        """The environment of this name in the lake's project."""
+        from trunkline.lake.environmentpipelines import require_environment
+
+        if name is None:
+            return None
+        with self._core.database.read() as session:
+            return require_environment(session, self.project, name)
 
     def _datums_of(self, declared: Sequence[Declared]) -> Iterator[tuple[RepoName, DatumInfo]]:
         from trunkline.jobs.listing import of_spec
+        from trunkline.lake.declarations import check
         from trunkline.lake.flowkinds import flow_of
-        from trunkline.lake.pipelines import check
         from trunkline.lake.versions import Reprocess
 
         with self._core.database.read() as session:
@@ -262,38 +311,51 @@ class Pipelines(LakeBase):
             bell_of(self._core.database.url).ring()
         return started
 
-    def _due(self, shows: Callable[[RepoName], bool] | None = None) -> PlanReport:
+    def _due(
+        self, shows: Callable[[RepoName], bool] | None = None, env: str | None = None
+    ) -> PlanReport:
         """What the next job of each pipeline would do now, of those that `shows` lets through."""
         from trunkline.jobs.context import declared
         from trunkline.sdk.reports import PlanReport
 
+        where = self._environment(env)
         with self._core.database.read() as session:
-            rows = pipelines.all_pipelines(session, self.project)
+            if env is not None:
+                rows = _rows_in(session, self.project, env)
+            else:
+                rows = pipelines.all_pipelines(session, self.project)
             rows = [row for row in rows if shows is None or shows(row.name)]
             versions = [(row, pipelines.version(session, row.repo, row.version)) for row in rows]
-        graph = self._readers({row.name for row in rows}, [])
+        graph = self._readers({row.name for row in rows}, [], where)
         plans = []
         for row, version in versions:
             assert version is not None
             note = "paused" if row.paused else ""
             present = declared(row.name, version)
-            plans.append(self._plan(present, "unchanged", graph[row.name], note))
+            plans.append(self._plan(present, "unchanged", graph[row.name], note, where))
         return PlanReport(tuple(plans))
 
     def _plan(
-        self, version: PipelineVersion, action: str, readers: tuple[str, ...], note: str
+        self,
+        version: PipelineVersion,
+        action: str,
+        readers: tuple[str, ...],
+        note: str,
+        environment: Environment | None = None,
     ) -> PipelinePlan:
         """What it would do. A stream or an ingest has no datums: it goes on from where it is."""
         from trunkline.jobs.listing import PipelinePlan, plan_of
         from trunkline.lake.flowkinds import flow_of
 
         if not (kind := flow_of(version.spec)):
-            return plan_of(self._core, version, action, readers, note)
+            return plan_of(self._core, version, action, readers, note, environment)
         told = f"{kind}: goes on from where it is"
         note = f"{told}, {note}" if note else told
         return PipelinePlan(version.name, action, version.version, downstream=readers, note=note)
 
-    def _would_be(self, one: Declared, mode: Reprocess) -> tuple[PipelineVersion, str]:
+    def _would_be(
+        self, one: Declared, mode: Reprocess, environment: str = ""
+    ) -> tuple[PipelineVersion, str]:
         """The version that applying would make, without making it."""
         from blake3 import blake3
 
@@ -303,7 +365,7 @@ class Pipelines(LakeBase):
             path: blake3(data if isinstance(data, bytes) else data.read_bytes()).hexdigest()
             for path, data in one.code
         }
-        made = next_version(self._core, one, files, mode)
+        made = next_version(self._core, one, files, mode, environment)
         action = "create" if made.before is None else "update" if made.is_new else "unchanged"
         version = PipelineVersion(
             one.spec.name, made.number, one.spec, made.digest, made.salt, "", 0, ""
@@ -311,14 +373,17 @@ class Pipelines(LakeBase):
         return version, action
 
     def _readers(
-        self, names: set[RepoName], declared: list[Declared]
+        self,
+        names: set[RepoName],
+        declared: list[Declared],
+        environment: Environment | None = None,
     ) -> dict[RepoName, tuple[str, ...]]:
         """Who follows each pipeline, directly or not, with what is about to be applied."""
-        from trunkline.lake.pipelines import reading_graph
+        from trunkline.lake.declarations import reading_graph
         from trunkline.pipelines.dag import Dag
 
         with self._core.database.read() as session:
-            dag = Dag.of(reading_graph(session, declared))
+            dag = Dag.of(reading_graph(session, declared, environment))
         return {name: tuple(map(str, dag.downstream(name))) for name in names}
 
 
@@ -354,13 +419,31 @@ def _version(
     return found
 
 
-def _info(session: Session, row: pipelines.PipelineRow, version: int | None = None) -> PipelineInfo:
+def _rows_in(session: Session, project: str, env: str) -> list[pipelines.PipelineRow]:
+    """The pipelines of an environment, each with the version that it has there."""
+    from trunkline.lake.environmentpipelines import require_environment
+    from trunkline.lake.propagation import node_of
+
+    require_environment(session, project, env)
+    found = (node_of(session, repo, env) for repo in environments.present(session, project, env))
+    return [node.pipeline for node in found if node is not None]
+
+
+def _info(
+    session: Session,
+    row: pipelines.PipelineRow,
+    version: int | None = None,
+    env: str | None = None,
+) -> PipelineInfo:
     declared = _version(session, row, version)
     spec = declared.spec
-    found = jobs.listed(session, repo=row.repo, limit=1)
-    sources = dict.fromkeys(edge.source for edge in pipelines.reads(session, row.repo))
+    found = jobs.listed(session, repo=row.repo, limit=1, environment=env or "")
+    edges = (
+        environments.reads(session, row.repo, env) if env else pipelines.reads(session, row.repo)
+    )
+    sources = dict.fromkeys(edge.source for edge in edges)
     words = ""
-    if timing.crons(session, row.repo):
+    if not env and timing.crons(session, row.repo):
         from trunkline.schedule.outlook import in_words
 
         words = in_words(session, row.name)

@@ -36,6 +36,7 @@ class Putter:
         append: bool,
         untar: bool,
         recursive: bool,
+        reference: bool,
         progress: Progress | None,
     ) -> None:
         self._writer = writer
@@ -44,12 +45,16 @@ class Putter:
         self._append = append
         self._untar = untar
         self._recursive = recursive
+        self._reference = reference
         self._progress = progress
 
     def put(self, sources: Sequence[str], target: str | None) -> None:
         """`target` is the path as it was typed: a trailing slash means a folder."""
         if not sources:
             raise Usage("There is nothing to put.", hint="Name a file, a folder or a URL.")
+        if self._reference:
+            self._refer(sources, target)
+            return
         local = [source for source in sources if source != STDIN and "://" not in source]
         remote = [source for source in sources if source not in local]
         into = target is None or target.endswith("/") or len(sources) > 1 or self._untar
@@ -65,6 +70,17 @@ class Putter:
                 self._stream(place, stream, os.path.basename(source))
         for source in remote:
             self._remote(source, target or "/", into)
+
+    def _refer(self, sources: Sequence[str], target: str | None) -> None:
+        """List what is named by its address, and leave it where it is."""
+        if self._append or self._untar:
+            what = "--append" if self._append else "--untar"
+            raise Usage(f"{what} needs the bytes, which --reference leaves where they are.")
+        into = target is None or target.endswith("/") or len(sources) > 1
+        for source in sources:
+            url = source if "://" in source else _file_url(source)
+            done = self._writer._refer(url, target or "/", recursive=self._recursive, into=into)
+            self._report(done, 0)
 
     def _remote(self, source: str, target: str, into: bool) -> None:
         if source == STDIN:
@@ -113,6 +129,16 @@ class Putter:
     def _report(self, done: int, size: int) -> None:
         if self._progress is not None:
             self._progress(done, size)
+
+
+def _file_url(source: str) -> str:
+    """A file or folder of this computer as a URL."""
+    from urllib.parse import quote
+
+    if source == STDIN:
+        raise Usage("Standard input has no address.", hint="Leave --reference out.")
+    path = os.path.abspath(source)
+    return f"file://{quote(os.fsencode(path))}{'/' if os.path.isdir(path) else ''}"
 
 
 @contextmanager

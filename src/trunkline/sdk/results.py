@@ -115,6 +115,8 @@ class Status:
     """Streams and ingests that have failed."""
     flows_behind: tuple[str, ...] = ()
     """Streams that have not read what has been there for more than a minute."""
+    undelivered: tuple[str, ...] = ()
+    """Pipelines with a target that lacks the newest output, since it could not be delivered."""
     server: str = ""
     """The address of the server that it was asked through."""
     context: str = ""
@@ -140,6 +142,7 @@ class Status:
             "ingests": self.ingests,
             "flows_failed": list(self.flows_failed),
             "flows_behind": list(self.flows_behind),
+            "undelivered": list(self.undelivered),
             **({"server": self.server} if self.server else {}),
             **({"context": self.context} if self.context else {}),
         }

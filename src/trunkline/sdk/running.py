@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from trunkline.model.egress import Delivery, DeliveryState
 from trunkline.model.jobs import Job, JobState, RunEvent
 from trunkline.model.workers import WorkerInfo
 from trunkline.sdk.base import LakeBase
 from trunkline.storage.catalog import workers
 
 if TYPE_CHECKING:
+    from trunkline.egress.deliverer import Deliverer
     from trunkline.ingests.keeper import Drained, Keeper
     from trunkline.jobs.worker import Worker
     from trunkline.schedule.ticker import Ticker
@@ -27,22 +29,26 @@ SERVER_VARIABLE = "TRUNKLINE_SERVER_URL"
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """The jobs that ended, in order, what ingests brought in, and how long it took."""
+    """The jobs that ended, in order, what ingests brought in and what went out, and how long it
+    took."""
 
     jobs: tuple[Job, ...]
     seconds: float
     ingests: tuple[Drained, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
 
     @property
     def failed(self) -> int:
         bad = (JobState.FAILURE, JobState.UNRUNNABLE)
         ingests = sum(bool(one.error) for one in self.ingests)
-        return sum(job.state in bad for job in self.jobs) + ingests
+        undelivered = sum(one.state is DeliveryState.FAILED for one in self.deliveries)
+        return sum(job.state in bad for job in self.jobs) + ingests + undelivered
 
     def to_dict(self) -> dict[str, object]:
         return {
             "jobs": [job.to_dict() for job in self.jobs],
             "ingests": [one.to_dict() for one in self.ingests],
+            "deliveries": [one.to_dict() for one in self.deliveries],
             "failed": self.failed,
             "seconds": round(self.seconds, 3),
         }
@@ -69,6 +75,7 @@ class Running(LakeBase):
         Spark starts when the first datum needs it, with `watch` at once, and stops at the end.
         """
         from trunkline import notices
+        from trunkline.egress.deliverer import Deliverer
         from trunkline.engine.options import SparkOptions
         from trunkline.ingests.keeper import Keeper
         from trunkline.jobs.runner import RunnerOptions
@@ -108,6 +115,13 @@ class Running(LakeBase):
             lease_seconds=self._settings.seconds("worker.lease"),
             spark=engine.session,
         )
+        deliverer = Deliverer(
+            self._core,
+            secrets=options.secrets,
+            holder=worker.name,
+            listener=told,
+            lease_seconds=self._settings.seconds("worker.lease"),
+        )
         scheduler = Scheduler(self._core) if watch else None
         # Under a server, that one tells the world.
         alone = watch and not options.server
@@ -127,10 +141,11 @@ class Running(LakeBase):
             if scheduler is not None:
                 scheduler.start()
                 keeper.start()
+                deliverer.start()
                 engine.warm()
                 worker.run(watch=True, stop=ending)
             else:
-                drained = self._drain(Ticker(self._core), keeper, worker, ending)
+                drained = self._drain(Ticker(self._core), keeper, worker, deliverer, ending)
         finally:
             gc.set_threshold(*thresholds)
             self._engine = None
@@ -139,13 +154,21 @@ class Running(LakeBase):
             if others is not None:
                 others.stop()
             keeper.stop()
+            deliverer.stop()
             engine.stop()
-        return RunReport(tuple(worker.ended), time.monotonic() - began, tuple(drained))
+        took = time.monotonic() - began
+        return RunReport(tuple(worker.ended), took, tuple(drained), tuple(deliverer.ended))
 
     def _drain(
-        self, ticker: Ticker, keeper: Keeper, worker: Worker, ending: threading.Event
+        self,
+        ticker: Ticker,
+        keeper: Keeper,
+        worker: Worker,
+        deliverer: Deliverer,
+        ending: threading.Event,
     ) -> Sequence[Drained]:
-        """Until nothing is due and nothing waits: what a job leaves for a stream counts too."""
+        """Until nothing is due and nothing waits: what a job leaves for a stream counts too, and
+        what is to go out."""
         drained = keeper.drain()
         while not ending.is_set():
             before = ticker.fired
@@ -153,4 +176,5 @@ class Running(LakeBase):
             worker.run(watch=False, stop=ending)
             if ticker.fired == before:
                 break
+        deliverer.drain(ending)
         return drained

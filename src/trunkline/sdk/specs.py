@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.errors import InvalidSpec, NotFound, SourceUnreadable, TrunklineError, Usage
 from trunkline.ingests.walk import walk
 from trunkline.lake.versions import SPEC_FILE, Declared
+from trunkline.model.egress import Target
 from trunkline.model.inputs import leaves
 from trunkline.model.paths import normalize_path
 from trunkline.model.pipelines import PipelineSpec
@@ -163,14 +165,26 @@ def _whole(folder: Path, path: str) -> str:
     return os.path.normpath(folder.absolute() / Path(path).expanduser())
 
 
+# A file by a path that is not from the root: sqlite:///shop.db?timeout=5
+_sqlite_file = re.compile(r"(sqlite(?:\+\w+)?://)/((?!/|:memory:|file:)[^?]+)(\?.*)?").fullmatch
+
+
+def _with_file(options: Mapping[str, Any], whole: Callable[[str], str]) -> dict[str, Any]:
+    """The options of a database, with its file, if it is one, from the root."""
+    found = _sqlite_file(options["url"])
+    url = f"{found[1]}/{whole(found[2])}{found[3] or ''}" if found else options["url"]
+    return {**options, "url": url}
+
+
 def grounded(sourced: SourcedSpec, whole: Callable[[str], str]) -> PipelineSpec:
-    """The spec of an ingest for workers, who are elsewhere: the folders it names from the root.
+    """The spec for workers, who are elsewhere: the folders it names from the root.
 
     `whole` tells these. Also checked: that a table can hold the columns of its schema.
     """
     source = sourced.spec.source
     if source is None:
-        return sourced.spec
+        targets = tuple(_grounded(one, whole) for one in sourced.spec.egress)
+        return replace(sourced.spec, egress=targets) if targets else sourced.spec
     if source.schema:
         from trunkline.tables.writing.setting import parse_schema
 
@@ -180,6 +194,12 @@ def grounded(sourced: SourcedSpec, whole: Callable[[str], str]) -> PipelineSpec:
             raise InvalidSpec(
                 f"{sourced.where}: schema: {error.message}", hint=error.hint
             ) from None
+    if source.kind == "sql":
+        options = _with_file(source.options, whole)
+        return replace(sourced.spec, source=replace(source, options=options))
+    if source.kind in ("delta", "iceberg"):
+        options = from_root(source.options, whole)
+        return replace(sourced.spec, source=replace(source, options=options))
     if source.kind != "folder":
         return sourced.spec
 
@@ -193,6 +213,35 @@ def grounded(sourced: SourcedSpec, whole: Callable[[str], str]) -> PipelineSpec:
                 hint="Name another folder.",
             )
     return replace(sourced.spec, source=replace(source, options=options))
+
+
+def from_root(options: Mapping[str, Any], whole: Callable[[str], str]) -> dict[str, Any]:
+    """Where a table of Delta or Iceberg is, from the root: also its catalog, if that is a file."""
+    made = dict(options)
+    if "url" in made and "://" not in made["url"]:
+        made["url"] = whole(made["url"])
+    catalog = dict(made.get("catalog") or {})
+    if found := _sqlite_file(catalog.get("uri", "")):
+        catalog["uri"] = f"{found[1]}/{whole(found[2])}{found[3] or ''}"
+    if (
+        "warehouse" in catalog
+        and catalog.get("uri", "").startswith("sqlite")
+        and ("://" not in catalog["warehouse"])
+    ):
+        catalog["warehouse"] = whole(catalog["warehouse"])
+    return {**made, "catalog": catalog} if catalog else made
+
+
+def _grounded(target: Target, whole: Callable[[str], str]) -> Target:
+    """A target with its folder, if it is one of this machine, from the root."""
+    if target.kind == "sql":
+        return replace(target, options=_with_file(target.options, whole))
+    if target.kind in ("delta", "iceberg"):
+        return replace(target, options=from_root(target.options, whole))
+    name = {"folder": "path"}.get(target.kind)
+    if name is None or "://" in target.options[name]:
+        return target
+    return replace(target, options={**target.options, name: whole(target.options[name])})
 
 
 def check_function(sourced: SourcedSpec, file: Path | bytes) -> None:
@@ -254,13 +303,9 @@ def _add_declared(found: Gathered, declared: dsl.Declared, project: str) -> None
 
 
 def _own_file(declared: dsl.PipelineFunction) -> Path | bytes:
-    """The file of a function; the text of a notebook's cell, which is in no file."""
+    """The file of a function; what it reaches of a notebook, which is in no file."""
     path = Path(declared.file)
-    if path.is_file():
-        return path
-    import inspect
-
-    return "".join(inspect.findsource(declared.function)[0]).encode()
+    return path if path.is_file() else declared.source.encode()
 
 
 def _in_python(path: Path) -> list[dsl.Declared]:

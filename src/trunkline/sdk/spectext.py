@@ -152,7 +152,7 @@ class _Beside:
 def _from_root(path: str, where: str) -> str:
     if not path.startswith("/"):
         raise InvalidSpec(
-            f"{where}: source.folder: {path} is seen from no folder here.",
+            f"{where}: {path} is seen from no folder here.",
             hint="Write the whole path on the worker, from /.",
         )
     return posixpath.normpath(path)

@@ -8,7 +8,7 @@ from trunkline.model.commits import Commit, RepoKind
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
 from trunkline.sdk.results import OpenCommit, Status
-from trunkline.storage.catalog import flows, jobs, refs, repos
+from trunkline.storage.catalog import deliveries, flows, jobs, refs, repos
 
 if TYPE_CHECKING:
     from trunkline.lake.erase import ErasureReport
@@ -33,6 +33,8 @@ class Upkeep(LakeBase):
             projects = len(repos.projects(session))
             counts: dict[str, Any] = jobs.overview(session)
             flowing = bool(flows.listed(session))
+            failing = [str(one.shown.pipeline) for one in deliveries.failing(session)]
+            counts["undelivered"] = tuple(dict.fromkeys(failing))
         if flowing:
             from trunkline.jobs.streaming.status import overview
 

@@ -63,12 +63,12 @@ def why_pipeline(core: Core, name: RepoName, shown: Shown = lambda job: job) -> 
         if row.paused:
             more = " Something came meanwhile: resuming makes one job of it." if row.pending else ""
             return [f"It is paused.{more}"]
-        under_way = jobs.listed(session, repo=row.repo, unfinished=True)
+        under_way = jobs.listed(session, repo=row.repo, unfinished=True, environment="")
         if under_way:
             job = under_way[-1]
             return [_at_work(job), *_outcome(session, row.repo, job, shown)]
         flow = flows.find(session, row.repo)
-        last = next(iter(jobs.listed(session, repo=row.repo, limit=1)), None)
+        last = next(iter(jobs.listed(session, repo=row.repo, limit=1, environment="")), None)
     lines = _flow(core, name, flow.kind) if flow else []
     if flow is None or flow.kind != INGEST:
         with core.database.read() as session:

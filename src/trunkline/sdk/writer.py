@@ -91,6 +91,22 @@ class CommitWriter:
         self._draft.changes.put_all(known.values())
         self._draft.changes.put_all(stored)
 
+    def reference(self, path: str, url: str) -> int:
+        """List an object, or with a trailing "/" all below it, by its address; how many.
+
+        Nothing is copied or read. Who keeps them promises never to change them.
+        """
+        return self._refer(url, path, recursive=True, into=False)
+
+    def _refer(self, url: str, target: str, *, recursive: bool, into: bool) -> int:
+        from trunkline.ingests.references import reference_lines
+
+        self._transaction.refuse_ended()
+        core = self._transaction.core
+        lines = list(reference_lines(core, url, target, recursive=recursive, into=into))
+        self._draft.changes.put_all(lines)
+        return len(lines)
+
     def delete(self, path: str) -> None:
         """Remove a file, or a folder with all below it. What is not there is no error."""
         self._transaction.refuse_ended()
@@ -172,7 +188,8 @@ class LakeTransaction:
         self._declare(gather(things, self._project, args or {}).declared)
 
     def _declare(self, fresh: Sequence[Declared]) -> None:
-        from trunkline.lake.pipelines import check, declare
+        from trunkline.lake.declarations import check
+        from trunkline.lake.pipelines import declare
         from trunkline.lake.versions import Reprocess
 
         core = self._transaction.core

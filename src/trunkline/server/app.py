@@ -12,6 +12,7 @@ from trunkline import __version__
 from trunkline.server import console, failures, health, metrics, tracing
 from trunkline.server.auth import guards
 from trunkline.server.etags import ETags
+from trunkline.server.iceberg.app import IcebergDoor
 from trunkline.server.idempotency import IdempotencyKeys
 from trunkline.server.logs import RequestIds
 from trunkline.server.metrics import Measured
@@ -22,6 +23,8 @@ from trunkline.server.routes import (
     comparing,
     content,
     docs,
+    egress,
+    environments,
     events,
     files,
     flows,
@@ -54,8 +57,10 @@ ROUTES = tuple(
         lineage,
         overview,
         pipelines,
+        environments,
         jobs,
         flows,
+        egress,
         tables,
         comparing,
         checks,
@@ -70,7 +75,7 @@ ROUTES = tuple(
 ROOT_ROUTES = (health.routes, metrics.routes, console.routes)
 OUTER = (ApiVersion, RequestIds, Measured, CutOff)
 """Middlewares, the outermost first: these see every request, also what is refused."""
-INNER = (IdempotencyKeys, ETags)
+INNER = (IdempotencyKeys, ETags, IcebergDoor)
 
 
 def create_app(service: Service) -> FastAPI:

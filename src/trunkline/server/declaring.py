@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from trunkline.errors import NotFound
-from trunkline.lake.pipelines import cron_repos, missing_input
+from trunkline.lake.declarations import cron_repos, missing_input
 from trunkline.lake.versions import Declared
 from trunkline.model.access import Permission
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
@@ -30,6 +30,21 @@ def require_apply(
         if leaf.trigger is not None or not _has_branch(call, leaf):
             # The branch is made, and moved, in the repo that is read.
             call.require(Permission.WRITE, leaf.repo)
+
+
+def require_branches(call: Call, declared: Sequence[Declared], environment: str) -> None:
+    """That the caller may make the branches that an environment still lacks in what is read."""
+    new = {one.spec.name for one in declared}
+    for one in declared:
+        for leaf in leaves(one.spec.input):
+            if leaf.repo.project != one.spec.name.project or leaf.repo in new:
+                continue
+            try:
+                there = {branch.name for branch in call.lake.branches(_text(leaf.repo))}
+            except NotFound:
+                continue  # said better where it is applied
+            if environment not in there:
+                call.require(Permission.WRITE, leaf.repo)
 
 
 def require_plan(call: Call, declared: Sequence[Declared]) -> None:

@@ -131,6 +131,7 @@ class _Serving:
         self._presence = presence
         self._address = address_of(listener)
         self._s3_address = address_of(s3_listener) if s3_listener else ""
+        service.s3_address = self._s3_address
         self._doors = [(_server(create_app(service)), listener)]
         if s3_listener is not None:
             self._doors.append((_server(_s3_app(service)), s3_listener))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from hmac import compare_digest
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
 from fastapi import Request
@@ -25,6 +25,9 @@ from trunkline.server.queries.forwarding import forwarded_principal
 from trunkline.settings import Settings
 from trunkline.storage.catalog.open import is_file_url
 
+if TYPE_CHECKING:
+    from trunkline.server.iceberg.catalog import Catalog
+
 BEARERS = ("user", "job")
 
 
@@ -40,6 +43,8 @@ class Service:
         self.authenticated = authenticated
         self.local_token = ""
         """The token of the lake's owner, for this computer: it is in `server.json`."""
+        self.s3_address = ""
+        """Where the S3 door is, if it is open."""
         self.engine: Path | Literal["here"] | None = None
         """Where Spark is: in this process, behind a worker's unix socket, or nowhere."""
         self.workers: tuple[str, ...] = ()
@@ -65,6 +70,13 @@ class Service:
     def key(self) -> bytes:
         """What the server signs with."""
         return server_key(self.lake._folder)
+
+    @cached_property
+    def iceberg(self) -> Catalog:
+        """The tables as the Iceberg door shows them."""
+        from trunkline.server.iceberg.catalog import Catalog
+
+        return Catalog(self.lake._core, self.settings)
 
     async def identify(self, request: Request) -> Principal | None:
         """Who sent a request; None if it does not say, `NotAuthenticated` if it lies."""

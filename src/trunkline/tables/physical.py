@@ -10,6 +10,8 @@ from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
 from trunkline.storage.objects.keys import check_key
 from trunkline.storage.objects.local import LocalStore
+from trunkline.storage.objects.outside import is_outside, outside_of, outside_uri, place_of_key
+from trunkline.storage.objects.reading import reference
 
 SLICE = "tlslice:///"
 
@@ -29,7 +31,7 @@ def uri_maker(core: Core) -> Callable[[Entry], str]:
     def uri(entry: Entry) -> str:
         key = entry.key
         if entry.offset is None:
-            return base + check_key(key)
+            return outside_uri(key) if is_outside(key) else base + check_key(key)
         pack = packs.get(key)
         if pack is None:
             pack = packs[key] = (base + check_key(key)).encode().hex()
@@ -45,8 +47,20 @@ def scan_uris(core: Core, entries: Iterable[Entry]) -> list[str]:
     return list(map(uri_maker(core), entries))
 
 
+def check_references(core: Core, entries: Iterable[Entry]) -> None:
+    """Engines read what lies outside the lake by themselves: it must be what it was."""
+    if references := [reference(entry) for entry in entries if is_outside(entry.key)]:
+        outside_of(core.objects).check_all(references)
+
+
 def local_path(core: Core, entry: Entry) -> str | None:
     """The file on this computer that holds the entry's bytes and nothing else, if there is one."""
+    if is_outside(entry.key):
+        place = place_of_key(entry.key)
+        if place.scheme != "file":
+            return None
+        check_references(core, [entry])
+        return f"/{place.key}"
     if entry.offset is None and isinstance(core.objects, LocalStore):
         return f"{core.objects.root}/{check_key(entry.key)}"
     return None

@@ -104,6 +104,11 @@ def _template() -> Path:
             commit.put("/b.txt", b"b")
         with lake.commit(f"{WORD}/{WORD}-orders") as commit:
             commit.put(f"/{WORD}-2.txt", b"b")
+        shop = lake.bound(project="shop")
+        shop.create_environment("dev")
+        # Its code names what most may not know of.
+        hidden = spec("shop/visible", f"{WORD}/{WORD}-orders", description=f"of {WORD}")
+        shop.apply(hidden, spec("shop/sizes", "shop/orders", description="other"), env="dev")
         lake.set_secret(f"{WORD}-secret", "v")
         lake.set_pool("heavy", 2)
         for name, roles in PEOPLE.items():

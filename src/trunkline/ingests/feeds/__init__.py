@@ -16,6 +16,11 @@ _FEEDS = {
     "http": "http.HttpFeed",
     "python": "python.PythonFeed",
     "rate": "rate.RateFeed",
+    "objects": "objects.ObjectsFeed",
+    "sql": "sql.sql_feed",
+    "delta": "delta.DeltaFeed",
+    "iceberg": "iceberg.IcebergFeed",
+    "api": "api.ApiFeed",
 }
 
 

@@ -18,6 +18,7 @@ from trunkline.lake.manifests import Tree
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.streams import IngestSource, Position
+from trunkline.storage.objects.intake import Intake
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,7 +81,15 @@ class StoredFile:
     local: Path
 
 
-Piece = JsonLines | Records | Columns | CsvText | Refused | StoredFile
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """A file that is kept as it is; `store` gives the line of its entry at a path, at once."""
+
+    path: str
+    store: Callable[[Intake, str], bytes]
+
+
+Piece = JsonLines | Records | Columns | CsvText | Refused | StoredFile | StoredEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,12 @@ class Gathered:
     removed: Sequence[str] = ()
     dropped: Sequence[str] = ()
     """Folders that are removed in the same commit."""
+    cleared: Sequence[str] = ()
+    """Folders whose place the files of this batch take: what was in them before is gone."""
+    replace: bool = False
+    """Whether its rows take the place of all that are there: none are left if it has none."""
+    key: Sequence[str] = ()
+    """Columns by which rows take the place of older ones. Of rows with one key the last counts."""
     token: Any = None
     """The feed's own, to know it again by."""
 

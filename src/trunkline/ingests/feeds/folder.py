@@ -28,6 +28,7 @@ from trunkline.ingests.feeds.base import (
     Written,
 )
 from trunkline.ingests.feeds.taken import Known, Stat
+from trunkline.ingests.feeds.unpacking import archive_pieces, is_archive
 from trunkline.lake.manifests import Tree
 from trunkline.model.paths import normalize_path
 from trunkline.pipelines.globs import Glob
@@ -54,6 +55,9 @@ class _Batch:
     done: dict[str, bytes] = field(default_factory=dict)
     """Their marks, once they were read."""
     removed: list[str] = field(default_factory=list)
+    cleared: list[str] = field(default_factory=list)
+    members: dict[str, set[str]] = field(default_factory=dict)
+    """Of an archive, the labels of what is in it."""
 
 
 class FolderFeed(Feed):
@@ -70,6 +74,7 @@ class FolderFeed(Feed):
         self.may_compact = self._changed != "replace"
         self._then: Any = given.get("then", "keep")
         self._format = str(given.get("format", "auto"))
+        self._unpack = given.get("archives", "keep") == "unpack"
         self._seen: dict[str, _Seen] = {}
         self._known: Tree | None = None
         self._waiting = 0
@@ -97,6 +102,7 @@ class FolderFeed(Feed):
             origin=lambda: _files(list(batch.done)),
             noted=noted,
             removed=batch.removed,
+            cleared=batch.cleared,
             token=batch,
         )
 
@@ -205,7 +211,13 @@ class FolderFeed(Feed):
         try:
             replaced = self._replaced(relative, stat)
             kind = self._format if self._format != "auto" else reading.kind_of(relative)
-            if kind == "files":
+            if self._unpack and is_archive(relative):
+                if replaced is None:
+                    yield Refused("", _COMPACTED, _label(relative))
+                else:
+                    batch.removed += replaced
+                    yield from self._archive(batch, relative, stat)
+            elif kind == "files":
                 with open(local, "rb") as file:
                     _unchanged(file.fileno(), stat, local)
                 yield StoredFile(normalize_path("/" + relative), local)
@@ -229,6 +241,19 @@ class FolderFeed(Feed):
             yield Refused("", error.message, _label(relative))
         batch.done[relative] = taken.mark(stat)
 
+    def _archive(self, batch: _Batch, relative: str, stat: Stat) -> Iterator[Piece]:
+        local, path = self._root / relative, normalize_path("/" + relative)
+        if taken.known(self._tree, relative, stat) is Known.CHANGED:
+            batch.cleared.append(path)
+        members = batch.members[relative] = set()
+        with open(local, "rb") as file:
+            _unchanged(file.fileno(), stat, local)
+            label, most = _label(relative), self.site.source.bytes
+            for member, piece in archive_pieces(file, label, path, self._format, most):
+                members.add(member)
+                yield piece
+            _unchanged(file.fileno(), stat, local)
+
     def _replaced(self, relative: str, stat: Stat) -> list[str] | None:
         """The files of the table that a changed file takes the place of."""
         if self._then != "keep" or self._changed != "replace":
@@ -241,7 +266,8 @@ class FolderFeed(Feed):
         found = {taken.taken_path(relative): mark for relative, mark in batch.done.items()}
         if self._changed == "replace" and self._then == "keep":
             for relative in batch.done:
-                data = taken.parts_data(parts.get(_label(relative), ()))
+                labels = batch.members.get(relative, {_label(relative)})
+                data = taken.parts_data([path for one in labels for path in parts.get(one, ())])
                 found[taken.parts_path(relative)] = data
         return found
 

@@ -26,6 +26,8 @@ from trunkline.model.paths import LONGEST_PATH
 
 Stat = tuple[int, int]
 """Size, and time of the last change in nanoseconds."""
+Version = tuple[int, int | str]
+"""The same, or what else a store tells versions apart by."""
 
 
 class Known(Enum):
@@ -37,7 +39,7 @@ class Known(Enum):
     UNREADABLE = auto()
 
 
-def mark(stat: Stat, *, readable: bool = True) -> bytes:
+def mark(stat: Version, *, readable: bool = True) -> bytes:
     return f"{'' if readable else 'unreadable '}{stat[0]} {stat[1]}\n".encode()
 
 
@@ -50,7 +52,7 @@ def parts_path(relative: str) -> str:
     return _path("parts", relative)
 
 
-def known(tree: Tree, relative: str, stat: Stat) -> Known:
+def known(tree: Tree, relative: str, stat: Version) -> Known:
     line = tree.find(taken_path(relative).encode())
     if line is None:
         return Known.NEW

@@ -17,6 +17,7 @@ from trunkline.model.streams import OnChangedRows
 from trunkline.model.tables import Schema, TableSpec
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.tables.describe import TEXT, describe_lines
+from trunkline.tables.physical import check_references
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ def source_of(
     if table.format in TEXT:
         return Given(*text_source(core, lines, folder, name, table))
     found = describe_lines(core, lines, folder, name, table)
+    check_references(core, found.entries)
     return Given(Source(found.scans, found.schema))
 
 

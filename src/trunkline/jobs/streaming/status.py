@@ -169,6 +169,11 @@ def source_words(source: IngestSource) -> str:
         "http": f"{options.get('host', '')}:{options.get('port', '')}",
         "python": str(options.get("function", "")),
         "rate": f"{options.get('rows_per_second', '')} rows/s",
+        "objects": str(options.get("url", "")),
+        "sql": str(options.get("table") or "query"),
+        "delta": str(options.get("url", "")),
+        "iceberg": str(options.get("table", "")),
+        "api": str(options.get("url", "")),
     }
     return f"{source.kind} {told.get(source.kind, '')}".rstrip()
 

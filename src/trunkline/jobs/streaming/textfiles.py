@@ -18,6 +18,7 @@ from trunkline.tables.discovery.csvfacts import aligned, written_as
 from trunkline.tables.discovery.discover import facts_of, one_format
 from trunkline.tables.discovery.facts import Fact, Shape
 from trunkline.tables.pathcolumns import PathColumns
+from trunkline.tables.physical import check_references
 from trunkline.tables.scans import make_scans
 from trunkline.tables.types import parse_type
 from trunkline.tables.unite import wider
@@ -44,6 +45,7 @@ def text_source(
     )
     reading = _reading(core, entries, facts, table, name)
     folders = PathColumns.of(entries, len(folder.rstrip("/")) + 1, table.partition_by)
+    check_references(core, entries)
     scans = make_scans(core, name, table, entries, reading, folders.only(table.schema))
     return Source(scans, table.schema), doubtful
 

@@ -22,6 +22,7 @@ from trunkline.model.pipelines import (
 from trunkline.pipelines.cron import parse_cron
 from trunkline.pipelines.globs import substitute
 from trunkline.pipelines.globtree import read
+from trunkline.pipelines.spec.egress import targets_of
 from trunkline.pipelines.spec.model import (
     CronField,
     InputField,
@@ -100,6 +101,7 @@ def build(fields: SpecField, project: str, read_file: ReadFile | None = None) ->
         expectations=rules,
         metadata=metadata_of(fields.metadata),
         history=history_of(fields.history),
+        egress=targets_of(fields.egress),
     )
 
 

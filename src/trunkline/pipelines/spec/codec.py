@@ -32,6 +32,7 @@ from trunkline.model.pipelines import (
     Schedule,
     Transform,
 )
+from trunkline.pipelines.spec.egresscodec import target_from, target_to
 from trunkline.pipelines.spec.flowcodec import (
     history_from,
     history_to,
@@ -83,6 +84,7 @@ def to_json(spec: PipelineSpec) -> dict[str, Any]:
             retry=_retry_to(spec.retry),
             schedule=_schedule_to(spec.schedule),
             expectations=[rule_to(rule) for rule in spec.expectations],
+            egress=[target_to(one) for one in spec.egress],
             spark=dict(spec.spark),
             history=history_to(spec.history),
             resource_limits=_given(memory=memory),
@@ -119,6 +121,7 @@ def from_json(raw: Mapping[str, Any]) -> PipelineSpec:
         expectations=tuple(map(rule_from, raw.get("expectations", ()))),
         metadata=_metadata_from(raw.get("metadata", {})),
         history=history_from(raw.get("history", {})),
+        egress=tuple(map(target_from, raw.get("egress", ()))),
     )
 
 

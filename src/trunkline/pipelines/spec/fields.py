@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.fields import FieldInfo
 
 
@@ -45,3 +45,19 @@ class OrShort:
         self, core_schema: Any, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         return {"anyOf": [handler(core_schema), self.short]}
+
+
+class OrOne(OrShort):
+    """Marks a list that may be written without brackets if it has one member: a map."""
+
+    def __init__(self, member: dict[str, Any]) -> None:
+        super().__init__(member)
+
+
+def short(field: str, *kinds: type) -> BeforeValidator:
+    """Lets a map be written as the value of its main field."""
+    return BeforeValidator(
+        lambda given: (
+            {field: given} if isinstance(given, kinds) and not isinstance(given, bool) else given
+        )
+    )

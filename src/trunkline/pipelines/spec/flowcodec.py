@@ -26,11 +26,43 @@ SOURCES: Mapping[str, Mapping[str, Any]] = {
         "settle": 1.0,
         "changed": "replace",
         "then": "keep",
+        "archives": "keep",
     },
     "kafka": {"start": "earliest", "connector": "client", "value": "json", "options": {}},
     "http": {"host": "127.0.0.1", "port": 8480, "most": 16_000_000},
     "python": {},
     "rate": {"rows_per_second": 10},
+    "objects": {
+        "pattern": "*",
+        "format": "auto",
+        "how": "copy",
+        "immutable": False,
+        "archives": "keep",
+        "every": 60.0,
+        "options": {},
+    },
+    "sql": {
+        "table": "",
+        "query": "",
+        "by": "",
+        "key": [],
+        "lag": 0.0,
+        "every": 60.0,
+        "parallel": {},
+        "jdbc": {},
+    },
+    "delta": {"start": "all", "changes": "replace", "key": [], "every": 60.0, "options": {}},
+    "iceberg": {"ref": "", "start": "all", "changes": "replace", "key": [], "every": 60.0},
+    "api": {
+        "method": "GET",
+        "headers": {},
+        "params": {},
+        "records": "",
+        "key": [],
+        "every": 60.0,
+        "timeout": 30.0,
+        "most": 64_000_000,
+    },
 }
 """The kinds of sources, each with its options that may be left out."""
 
@@ -137,6 +169,9 @@ def history_from(raw: Mapping[str, Any]) -> History:
 
 # Ingests -----------------------------------------------------------------------------------
 
+_SECRETS_APART = ("kafka", "delta", "iceberg", "api", "objects")
+"""Kinds whose secrets stand in a map of their own; else each is a field."""
+
 
 def source_to(source: IngestSource, code: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of an ingest. `code` is what travels with a function: its transform."""
@@ -147,7 +182,9 @@ def source_to(source: IngestSource, code: Mapping[str, Any]) -> dict[str, Any]:
         if name not in defaults or value != defaults[name]
     }
     secrets = dict(source.secrets)
-    if source.kind == "kafka" and secrets:
+    if source.kind == "api" and "token" in secrets:
+        body["token"] = secrets.pop("token")
+    if source.kind in _SECRETS_APART and secrets:
         body["secrets"] = secrets
     else:
         body |= secrets
@@ -172,14 +209,20 @@ def source_from(raw: Mapping[str, Any]) -> tuple[IngestSource, Mapping[str, Any]
     defaults, code = SOURCES[kind], {}
     options = {**defaults, **body}
     secrets: dict[str, str] = {}
-    if kind == "kafka":
-        secrets = options.pop("secrets", {})
+    if kind in _SECRETS_APART:
+        secrets = dict(options.pop("secrets", {}))
+        if kind == "api" and "token" in options:
+            secrets["token"] = options.pop("token")
     elif kind == "http" and "token" in options:
         secrets = {"token": options.pop("token")}
     elif kind == "python":
         code, options = options, {"function": options.pop("function")}
     elif kind == "folder":
         options["settle"] = float(options["settle"])
+    elif kind == "sql":
+        options |= {name: float(options[name]) for name in ("lag", "every")}
+        if "password" in options:
+            secrets = {"password": options.pop("password")}
     default, batch = IngestSource(kind), raw.get("batch", {})
     source = IngestSource(
         kind,

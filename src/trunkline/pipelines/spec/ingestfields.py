@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from trunkline.errors import TrunklineError
-from trunkline.model.paths import normalize_path, validate_name
+from trunkline.model.paths import normalize_path
 from trunkline.model.streams import IngestSource
 from trunkline.model.suggest import shown
-from trunkline.pipelines.globs import Glob
-from trunkline.pipelines.spec.fields import Fields, OrShort, about
+from trunkline.pipelines.spec.apifields import ApiField
+from trunkline.pipelines.spec.fields import Fields, OrShort, about, short
 from trunkline.pipelines.spec.flowcodec import SOURCES
+from trunkline.pipelines.spec.kafkafields import Servers, is_topic
+from trunkline.pipelines.spec.lakehousefields import DeltaSourceField, IcebergSourceField
 from trunkline.pipelines.spec.model import MetadataField, PipelineField, Secret
+from trunkline.pipelines.spec.objectfields import Archives, ObjectsField, is_pattern
+from trunkline.pipelines.spec.sqlfields import SqlSourceField
 from trunkline.pipelines.spec.streamfields import HistoryField, Interval
 from trunkline.pipelines.spec.tablevalues import (
     Columns,
@@ -27,6 +30,7 @@ from trunkline.pipelines.spec.values import (
     Pause,
     Positive,
     PythonFunction,
+    SecretName,
     Size,
     SparkName,
     SparkValue,
@@ -41,15 +45,6 @@ _RATE = SOURCES["rate"]["rows_per_second"]
 _DEFAULT = IngestSource("")
 
 
-def _short(field: str, *kinds: type) -> BeforeValidator:
-    """Lets a map be written as the value of its main field."""
-    return BeforeValidator(
-        lambda given: (
-            {field: given} if isinstance(given, kinds) and not isinstance(given, bool) else given
-        )
-    )
-
-
 def _is_local(path: str) -> str:
     if not path.strip():
         raise Unfit("It is empty.")
@@ -59,16 +54,6 @@ def _is_local(path: str) -> str:
 
 
 FolderPath = Annotated[Text, AfterValidator(_is_local)]
-
-
-def _is_pattern(text: str) -> str:
-    if not text or text.startswith("/") or ".." in text.split("/"):
-        raise Unfit(f"{shown(text)} is no pattern of names.", 'Write it as "*.jsonl".')
-    try:
-        Glob(f"/{text}")
-    except TrunklineError as error:
-        raise Unfit(error.message, error.hint) from None
-    return text
 
 
 _AFTER = ("keep", "delete")
@@ -94,7 +79,7 @@ After = Annotated[
 
 class FolderField(Fields):
     path: FolderPath = Field(description="The folder to watch, from where the spec is.")
-    pattern: Annotated[Text, AfterValidator(_is_pattern)] = about(
+    pattern: Annotated[Text, AfterValidator(is_pattern)] = about(
         "Which files are taken.", _FOLDER["pattern"]
     )
     format: Literal["auto", "json", "csv", "parquet", "text", "files"] = about(
@@ -111,39 +96,17 @@ class FolderField(Fields):
     then: After = about(
         "What becomes of a file that is in: keep, delete or {move: DIR}.", _FOLDER["then"]
     )
-
-
-_server = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})").fullmatch
-
-
-def _servers(given: object) -> object:
-    if isinstance(given, list) and all(isinstance(one, str) for one in given):
-        given = ",".join(given)
-    if not isinstance(given, str):
-        return given
-    parts = [part.strip() for part in given.split(",")]
-    for part in parts:
-        found = _server(part)
-        if found is None or not 0 < int(found[2]) < 65536:
-            raise Unfit(f"{shown(part)} is no server of Kafka.", 'Write it as "host:9092".')
-    return ",".join(parts)
-
-
-Servers = Annotated[
-    str,
-    BeforeValidator(_servers),
-    WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
-]
-_topic = re.compile(r"[A-Za-z0-9._-]{1,249}").fullmatch
+    archives: Archives = about(
+        "What becomes of zip and tar archives: kept, or their members taken as files.",
+        _FOLDER["archives"],
+    )
 
 
 def _are_topics(names: list[str]) -> list[str]:
     if not names:
         raise Unfit("It names no topic.")
     for i, name in enumerate(names):
-        if not _topic(name) or name in (".", ".."):
-            raise Unfit(f"{shown(name)} cannot be a topic of Kafka.",
-                        "Topics have letters, digits, dots, dashes and underscores.")  # fmt: skip
+        is_topic(name)
         if name in names[:i]:
             raise Unfit(f"{shown(name)} is here twice.")
     return names
@@ -155,19 +118,6 @@ Topics = Annotated[
     AfterValidator(_are_topics),
     WithJsonSchema({"anyOf": [{"type": "array", "items": _TEXT}, _TEXT]}),
 ]
-
-
-def _is_secret(name: str) -> str:
-    """A secret is named, never told: `token`, or `kafka/password`."""
-    try:
-        for part in name.split("/", 1):
-            validate_name("secret", part)
-    except TrunklineError as error:
-        raise Unfit(error.message, "Set it with: trunkline secret set NAME") from None
-    return name
-
-
-SecretName = Annotated[str, AfterValidator(_is_secret), WithJsonSchema(_TEXT)]
 
 
 class KafkaField(Fields):
@@ -208,19 +158,28 @@ class RateField(Fields):
     rows_per_second: Positive = about("How many rows are made in a second.", _RATE)
 
 
-Rate = Annotated[RateField, _short("rows_per_second", int), OrShort({"type": "integer"})]
+Rate = Annotated[RateField, short("rows_per_second", int), OrShort({"type": "integer"})]
 
 
 class SourceField(Fields):
-    folder: Annotated[FolderField, _short("path", str), OrShort(_TEXT)] | None = about(
+    folder: Annotated[FolderField, short("path", str), OrShort(_TEXT)] | None = about(
         "Files of a folder, each once."
     )
     kafka: KafkaField | None = about("Messages of topics of Kafka.")
     http: HttpField | None = about("Rows that are sent by POST.")
-    python: Annotated[PythonSourceField, _short("function", str), OrShort(_TEXT)] | None = about(
+    python: Annotated[PythonSourceField, short("function", str), OrShort(_TEXT)] | None = about(
         "Rows that a generator yields: file.py:function."
     )
     rate: Rate | None = about("Numbered rows, so many in a second, for trials.")
+    objects: ObjectsField | None = about("Objects of a store, each once, copied or by reference.")
+    sql: SqlSourceField | None = about("A table or a query of a SQL database.")
+    delta: Annotated[DeltaSourceField, short("url", str), OrShort(_TEXT)] | None = about(
+        "A table of Delta, version by version."
+    )
+    iceberg: IcebergSourceField | None = about("A table of Iceberg, snapshot by snapshot.")
+    api: Annotated[ApiField, short("url", str), OrShort(_TEXT)] | None = about(
+        "Records of an HTTP API, page by page."
+    )
 
 
 class GatherField(Fields):
@@ -247,6 +206,7 @@ class IngestSpecField(Fields):
             "transform": "only brings data in",
             "schedule": "always runs",
             "expectations": "sets rows apart that do not fit its schema",
+            "egress": "only brings data in",
         }.items()
     }
 

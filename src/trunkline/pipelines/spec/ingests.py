@@ -10,6 +10,7 @@ from trunkline.model.inputs import Union
 from trunkline.model.pipelines import PipelineSpec, Transform
 from trunkline.model.streams import IngestSource
 from trunkline.model.suggest import did_you_mean, shown
+from trunkline.pipelines.spec.apifields import ApiField, api_options
 from trunkline.pipelines.spec.build import metadata_of, secrets_of
 from trunkline.pipelines.spec.flowcodec import SOURCES
 from trunkline.pipelines.spec.ingestfields import (
@@ -20,7 +21,14 @@ from trunkline.pipelines.spec.ingestfields import (
     PythonSourceField,
     SourceField,
 )
+from trunkline.pipelines.spec.lakehousefields import (
+    DeltaSourceField,
+    IcebergSourceField,
+    lakehouse_options,
+)
+from trunkline.pipelines.spec.objectfields import ObjectsField, objects_options
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
+from trunkline.pipelines.spec.sqlfields import SqlSourceField, sql_options
 from trunkline.pipelines.spec.streams import history_of
 
 _LOCAL = ("localhost", "::1", "127.")
@@ -56,6 +64,14 @@ def build_ingest(fields: IngestSpecField, project: str) -> PipelineSpec:
         case PythonSourceField():
             transform = _function(body)
             options = {"function": body.function}
+        case DeltaSourceField() | IcebergSourceField():
+            options, secrets = lakehouse_options(body, ("source", kind))
+        case ApiField():
+            options, secrets = api_options(body, ("source", kind))
+        case ObjectsField():
+            options, secrets = objects_options(body, ("source", kind))
+        case SqlSourceField():
+            options, secrets = sql_options(body, ("source", "sql"))
     _check_spark(fields, kind, options)
     batch = fields.batch or GatherField()
     source = IngestSource(
@@ -128,7 +144,7 @@ def _function(fields: PythonSourceField) -> Transform:
 
 
 def _check_spark(fields: IngestSpecField, kind: str, options: Mapping[str, Any]) -> None:
-    if fields.spark and options.get("connector") != "spark":
+    if fields.spark and options.get("connector") != "spark" and not options.get("parallel"):
         raise Flaw(("spark",), f"spark goes with kafka and connector: spark, not with {kind}.")
 
 

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from trunkline.pipelines.spec.fields import Fields, NoMeaning, about, ignored
+from trunkline.pipelines.spec.egressfields import TargetField
+from trunkline.pipelines.spec.fields import Fields, NoMeaning, OrOne, about, ignored
 from trunkline.pipelines.spec.rulefields import ExpectationField
 from trunkline.pipelines.spec.streamfields import (
     BatchLimitField,
@@ -264,7 +265,6 @@ class SpecField(Fields):
         "service": _LATER,
         "spout": "is not supported: an ingest brings data in",
         "s3_out": _LATER,
-        "egress": _LATER,
         "tf_job": "is not supported",
         "interval": "goes into transform.trigger",
         **dict.fromkeys(("source", "schema", "batch"), "goes with ingest, not with pipeline"),
@@ -294,6 +294,9 @@ class SpecField(Fields):
     schedule: ScheduleField | None = about("When it runs, instead of on every change.")
     expectations: list[ExpectationField] = about(
         "What must hold of its tables before they are published.", []
+    )
+    egress: Annotated[list[TargetField], OrOne({"$ref": "#/$defs/TargetField"})] = about(
+        "Where its output goes when a job has succeeded: a list of targets, or one.", []
     )
     spark: dict[SparkName, SparkValue] = about("Spark settings of its jobs.", {})
     history: HistoryField | None = about("How the history of a stream is kept short.")

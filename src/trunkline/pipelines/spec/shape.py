@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from trunkline.model.suggest import did_you_mean, shown
-from trunkline.pipelines.spec.fields import Fields, Ignored, fields_of
+from trunkline.pipelines.spec.fields import Fields, Ignored, OrOne, fields_of
 from trunkline.pipelines.spec.ingestfields import IngestSpecField
 from trunkline.pipelines.spec.model import SpecField
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
@@ -30,6 +30,10 @@ class Shape:
 
     def spec(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         return self._fields(model_of(raw), raw, (), ())
+
+    def map(self, model: type[Fields], raw: Mapping[str, Any]) -> dict[str, Any]:
+        """One map by itself."""
+        return self._fields(model, raw, (), ())
 
     def original(self, loc: Loc) -> Loc:
         """The user's spelling of a place, as far as it was there."""
@@ -70,6 +74,9 @@ class Shape:
         model = _model_in(field.annotation)
         if model is None:
             return value
+        if isinstance(value, dict) and any(isinstance(mark, OrOne) for mark in field.metadata):
+            self.typed[(*loc, 0)] = typed
+            return [self._fields(model, value, (*loc, 0), typed)]
         if isinstance(value, dict) and get_origin(_bare(field.annotation)) is not list:
             return self._fields(model, value, loc, typed)
         if isinstance(value, list) and get_origin(_bare(field.annotation)) is list:

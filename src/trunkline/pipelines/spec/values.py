@@ -66,6 +66,7 @@ RepoText = Annotated[str, _named("repo"), _NAME]
 InputName = Annotated[str, _or_empty("input"), _NAME_OR_NOT]
 BranchText = Annotated[str, _or_empty("branch"), _NAME_OR_NOT]
 PoolName = Annotated[str, _or_empty("pool"), _NAME_OR_NOT]
+TargetName = Annotated[str, _or_empty("target"), _NAME_OR_NOT]
 ProjectName = Annotated[
     str,
     _by(lambda text: text and validate_name("project", text)),
@@ -270,3 +271,16 @@ SparkValue = Annotated[
     BeforeValidator(_as_text),
     WithJsonSchema({"type": ["string", "number", "boolean"]}),
 ]
+
+
+def _is_secret(name: str) -> str:
+    """A secret is named, never told: `token`, or `kafka/password`."""
+    try:
+        for part in name.split("/", 1):
+            validate_name("secret", part)
+    except TrunklineError as error:
+        raise Unfit(error.message, "Set it with: trunkline secret set NAME") from None
+    return name
+
+
+SecretName = Annotated[str, AfterValidator(_is_secret), WithJsonSchema({"type": "string"})]

@@ -9,6 +9,8 @@ from trunkline.sdk.remote.access import RemoteAccess
 from trunkline.sdk.remote.checks import RemoteChecks
 from trunkline.sdk.remote.client import Client
 from trunkline.sdk.remote.contents import RemoteContents
+from trunkline.sdk.remote.egress import RemoteEgress
+from trunkline.sdk.remote.environments import RemoteEnvironments
 from trunkline.sdk.remote.events import RemoteEvents
 from trunkline.sdk.remote.flows import RemoteFlows
 from trunkline.sdk.remote.history import RemoteHistory
@@ -36,8 +38,10 @@ class RemoteLake(
     RemoteOverviews,
     RemoteSecrets,
     RemotePipelines,
+    RemoteEnvironments,
     RemoteJobs,
     RemoteFlows,
+    RemoteEgress,
     RemoteRunning,
     RemoteQueries,
     RemoteChecks,

@@ -24,6 +24,7 @@ from trunkline.sdk.wire.pipelines import (
     ComingTick,
     DatumOf,
     Declaration,
+    EnvironmentName,
     NewBackfill,
     Pool,
     PoolSlots,
@@ -45,9 +46,10 @@ class RemotePipelines(RemoteBase, Pipelines):
         reprocess: bool = False,
         no_reprocess: bool = False,
         args: Mapping[str, str] | None = None,
+        env: str | None = None,
     ) -> ApplyReport:
         mode_of(reprocess, no_reprocess)
-        body = self._gathered(things, args, reprocess, no_reprocess)
+        body = self._gathered(things, args, reprocess, no_reprocess, env)
         done: ApplyReport = self._client.send("POST", "/pipelines", body, kind=ApplyReport)
         return done
 
@@ -57,13 +59,14 @@ class RemotePipelines(RemoteBase, Pipelines):
         reprocess: bool = False,
         no_reprocess: bool = False,
         args: Mapping[str, str] | None = None,
+        env: str | None = None,
     ) -> PlanReport:
         found: PlanReport
         if not things:
-            found = self._client.get(PlanReport, f"/projects/{self.project}/plan")
+            found = self._client.get(PlanReport, f"/projects/{self.project}/plan", environment=env)
             return found
         mode_of(reprocess, no_reprocess)
-        body = self._gathered(things, args, reprocess, no_reprocess)
+        body = self._gathered(things, args, reprocess, no_reprocess, env)
         found = self._client.send("POST", "/pipelines/plan", body, kind=PlanReport)
         return found
 
@@ -76,13 +79,17 @@ class RemotePipelines(RemoteBase, Pipelines):
                 found: DatumOf = decode(DatumOf, line)
                 yield found.pipeline, found.datum
 
-    def pipelines(self, all_projects: bool = False) -> list[PipelineInfo]:
-        project = None if all_projects else self.project
-        return list(self._client.pages(PipelineInfo, "/pipelines", project=project))
+    def pipelines(self, all_projects: bool = False, env: str | None = None) -> list[PipelineInfo]:
+        project = None if all_projects and env is None else self.project
+        return list(
+            self._client.pages(PipelineInfo, "/pipelines", project=project, environment=env)
+        )
 
-    def pipeline(self, name: str, version: int | None = None) -> PipelineInfo:
+    def pipeline(
+        self, name: str, version: int | None = None, env: str | None = None
+    ) -> PipelineInfo:
         found: PipelineInfo = self._client.get(
-            PipelineInfo, self._pipeline_path(name), version=version
+            PipelineInfo, self._pipeline_path(name), version=version, environment=env
         )
         return found
 
@@ -100,8 +107,11 @@ class RemotePipelines(RemoteBase, Pipelines):
         done: Applied = self._client.send("POST", place, Restore(version), kind=Applied)
         return done
 
-    def delete_pipeline(self, name: str, force: bool = False, keep_repo: bool = False) -> None:
-        self._client.send("DELETE", self._pipeline_path(name), force=force, keep_repo=keep_repo)
+    def delete_pipeline(
+        self, name: str, force: bool = False, keep_repo: bool = False, env: str | None = None
+    ) -> None:
+        place = self._pipeline_path(name)
+        self._client.send("DELETE", place, force=force, keep_repo=keep_repo, environment=env)
 
     def pause_pipeline(self, name: str) -> None:
         self._client.send("POST", f"{self._pipeline_path(name)}/pause")
@@ -109,8 +119,8 @@ class RemotePipelines(RemoteBase, Pipelines):
     def resume_pipeline(self, name: str) -> str | None:
         return self._started(f"{self._pipeline_path(name)}/resume")
 
-    def run_pipeline(self, name: str) -> str:
-        return self._started(f"{self._pipeline_path(name)}/run") or ""
+    def run_pipeline(self, name: str, env: str | None = None) -> str:
+        return self._started(f"{self._pipeline_path(name)}/run", environment=env) or ""
 
     def backfill(
         self, name: str, from_: str | None = None, to: str | None = None, branch: str = ""
@@ -164,17 +174,19 @@ class RemotePipelines(RemoteBase, Pipelines):
         args: Mapping[str, str] | None,
         reprocess: bool = False,
         no_reprocess: bool = False,
+        env: str | None = None,
     ) -> Declaration:
         from trunkline.sdk.specs import gather
 
         found = gather(things, self.project, args or {}, self._lakeside)
         bodies = bodies_of(found.declared)
-        return Declaration(bodies, tuple(found.ignored), reprocess, no_reprocess)
+        where = None if env is None else EnvironmentName(self.project, env)
+        return Declaration(bodies, tuple(found.ignored), reprocess, no_reprocess, where)
 
     def _pipeline_path(self, name: str) -> str:
         found = self._repo(name)
         return f"/pipelines/{found.project}/{found.repo}"
 
-    def _started(self, place: str) -> str | None:
-        done: Started = self._client.send("POST", place, kind=Started)
+    def _started(self, place: str, environment: str | None = None) -> str | None:
+        done: Started = self._client.send("POST", place, kind=Started, environment=environment)
         return done.job

@@ -10,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from trunkline.errors import CommitUnknown, TrunklineError, Unavailable, Usage
+from trunkline.errors import CommitUnknown, NotAllowed, TrunklineError, Unavailable, Usage
 from trunkline.lake.transaction import has_ended, second_commit
 from trunkline.model.commits import DEFAULT_BRANCH, Commit, RepoName
 from trunkline.model.ids import new_id
@@ -204,6 +204,16 @@ class RemoteCommitWriter(CommitWriter):
                 else:
                     sent = self._session.uploader.send(name, given)
         self._steps.append((Append if append else Put, sent))
+
+    def reference(self, path: str, url: str) -> int:
+        return self._refer(url, path, recursive=True, into=False)
+
+    def _refer(self, url: str, target: str, *, recursive: bool, into: bool) -> int:
+        # A server must not be made to look at any file of its own for whoever asks.
+        raise NotAllowed(
+            "A server takes no references.",
+            hint="Make them where the lake is, or let an ingest do it: source: objects.",
+        )
 
     def put_files(
         self, files: Iterable[tuple[str, str | os.PathLike[str]]], progress: Progress | None = None

@@ -45,6 +45,12 @@ class DeclaredPipeline:
 
 
 @dataclass(frozen=True, slots=True)
+class EnvironmentName:
+    project: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Declaration:
     """Pipelines to be applied or planned together. `ignored` is only handed back."""
 
@@ -52,6 +58,7 @@ class Declaration:
     ignored: tuple[str, ...] = ()
     reprocess: bool = False
     no_reprocess: bool = False
+    environment: EnvironmentName | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from trunkline.model.pipelines import PipelineInfo
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.pipelines.spec.schema import json_schema
 from trunkline.sdk import why
+from trunkline.sdk.lake import Lake
 from trunkline.sdk.pipelines import mode_of
 from trunkline.sdk.reports import ApplyReport, PlanReport
 from trunkline.sdk.spectext import PipelineText, SpecText, declaration_of
@@ -37,12 +38,13 @@ from trunkline.server.calls import (
     READ_REPO,
     WRITE_REPO,
     WRITE_SOMETHING,
+    Call,
     Caller,
     Needs,
     On,
     Routes,
 )
-from trunkline.server.declaring import require_apply, require_plan
+from trunkline.server.declaring import require_apply, require_branches, require_plan
 from trunkline.server.hidden_inputs import (
     shown_backfills,
     shown_pipeline,
@@ -66,7 +68,10 @@ def apply(call: Caller, body: Declaration) -> ApplyReport:
     mode = mode_of(body.reprocess, body.no_reprocess)
     declared = all_declared(body.pipelines)
     require_apply(call, declared)
-    return call.lake._apply(declared, body.ignored, mode)
+    lake, where = _in_environment(call, body)
+    if where is not None:
+        require_branches(call, declared, where)
+    return lake._apply(declared, body.ignored, mode, where)
 
 
 @routes.POST("/pipelines/plan", READ_BODY)
@@ -75,7 +80,16 @@ def plan(call: Caller, body: Declaration) -> PlanReport:
     mode = mode_of(body.reprocess, body.no_reprocess)
     declared = all_declared(body.pipelines)
     require_plan(call, declared)
-    return shown_plan(call, call.lake._planned(declared, body.ignored, mode))
+    lake, where = _in_environment(call, body)
+    return shown_plan(call, lake._planned(declared, body.ignored, mode, where))
+
+
+def _in_environment(call: Call, body: Declaration) -> tuple[Lake, str | None]:
+    """Where it is applied: the environment's project must be one that the caller may see."""
+    if body.environment is None:
+        return call.lake, None
+    call.require_project_seen(body.environment.project)
+    return call.lake.bound(project=body.environment.project), body.environment.name
 
 
 @routes.POST("/pipelines/datums", READ_BODY, response_class=Lines)
@@ -103,30 +117,45 @@ def get_schema(call: Caller) -> dict[str, Any]:
 
 
 @routes.GET("/projects/{project}/plan", ANYBODY)
-def due(call: Caller, project: str) -> PlanReport:
+def due(call: Caller, project: str, environment: str | None = None) -> PlanReport:
     """What the next job of each pipeline would do now."""
     call.require_project_seen(project)
     lake = call.lake.bound(project=project)
-    return shown_plan(call, lake._due(lambda name: call.may(Permission.READ, name)))
+    found = lake._due(lambda name: call.may(Permission.READ, name), environment)
+    return shown_plan(call, found)
 
 
 @routes.GET("/pipelines", ANYBODY)
 def list_pipelines(
-    call: Caller, project: str | None = None, limit: Limit = 100, cursor: Cursor = None
+    call: Caller,
+    project: str | None = None,
+    environment: str | None = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> Page[PipelineInfo]:
-    """The pipelines of a project, or of all, that the caller may read."""
+    """The pipelines of a project, or of all, that the caller may read.
+
+    With `environment` those of one of the project's.
+    """
     if project is not None:
         call.require_project_seen(project)
     lake = call.lake.bound(project=project) if project is not None else call.lake
-    found = lake.pipelines(all_projects=project is None)
+    found = lake.pipelines(all_projects=project is None, env=environment)
     seen = call.visible(found, lambda one: one.name)
     shown = [shown_pipeline(call, one) for one in seen]
     return page(shown, lambda one: f"{one.name.project}\0{one.name.repo}", limit, cursor)
 
 
 @routes.GET(ONE, READ_REPO, quick=True)
-def get_pipeline(call: Caller, project: str, repo: str, version: int | None = None) -> PipelineInfo:
-    return shown_pipeline(call, call.lake.pipeline(f"{project}/{repo}", version))
+def get_pipeline(
+    call: Caller,
+    project: str,
+    repo: str,
+    version: int | None = None,
+    environment: str | None = None,
+) -> PipelineInfo:
+    """A pipeline, with its spec; with `environment` as it is there."""
+    return shown_pipeline(call, call.lake.pipeline(f"{project}/{repo}", version, environment))
 
 
 @routes.GET(f"{ONE}/versions", READ_REPO)
@@ -174,9 +203,15 @@ def restore_pipeline(call: Caller, project: str, repo: str, body: Restore) -> Ap
 
 @routes.DELETE(ONE, MAINTAIN_REPO, status_code=204)
 def delete_pipeline(
-    call: Caller, project: str, repo: str, force: bool = False, keep_repo: bool = False
+    call: Caller,
+    project: str,
+    repo: str,
+    force: bool = False,
+    keep_repo: bool = False,
+    environment: str | None = None,
 ) -> None:
-    call.lake.delete_pipeline(f"{project}/{repo}", force, keep_repo)
+    """Delete a pipeline, or with `environment` only what it is there."""
+    call.lake.delete_pipeline(f"{project}/{repo}", force, keep_repo, environment)
 
 
 @routes.POST(f"{ONE}/pause", MAINTAIN_REPO, status_code=204)
@@ -191,9 +226,9 @@ def resume_pipeline(call: Caller, project: str, repo: str) -> Started:
 
 
 @routes.POST(f"{ONE}/run", WRITE_REPO, status_code=202)
-def run_pipeline(call: Caller, project: str, repo: str) -> Started:
-    """Start a job at the present heads."""
-    return Started(call.lake.run_pipeline(f"{project}/{repo}"))
+def run_pipeline(call: Caller, project: str, repo: str, environment: str | None = None) -> Started:
+    """Start a job at the present heads, or at those of an environment."""
+    return Started(call.lake.run_pipeline(f"{project}/{repo}", environment))
 
 
 @routes.POST(f"{ONE}/ticks", WRITE_REPO)

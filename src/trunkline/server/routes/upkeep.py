@@ -35,6 +35,7 @@ def status(call: Caller) -> Status:
         open_commits=tuple(call.visible(found.open_commits, lambda one: parse_repo(one.repo))),
         flows_failed=seen(found.flows_failed),
         flows_behind=seen(found.flows_behind),
+        undelivered=seen(found.undelivered),
     )
 
 

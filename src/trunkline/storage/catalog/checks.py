@@ -55,7 +55,7 @@ def listed(
     Of one job, or of the last few jobs of each pipeline that have any. Backfills, which are
     about the past, are then left out.
     """
-    wheres = ["j.backfill IS NULL"] if job is None else ["c.job = :job"]
+    wheres = ["j.backfill IS NULL", "j.environment = ''"] if job is None else ["c.job = :job"]
     wheres += ["c.repo = :repo"] * (repo is not None)
     wheres += ["r.project = :project"] * (project is not None)
     outer = ["age <= :jobs_each"] + ["state = :state"] * (state is not None)

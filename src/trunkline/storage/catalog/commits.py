@@ -318,6 +318,17 @@ def mark_unreferenced(session: Session, repo: int, commit_id: str, at: int | Non
     )
 
 
+def pruning(session: Session, repo: int) -> tuple[int, ...]:
+    """Numbers that change when history does while branches and tags stay: squashed, forgotten."""
+    row = session.one(
+        """SELECT count(*) AS finished, count(error) AS failed, count(forgotten) AS forgotten
+           FROM commits WHERE repo = :repo AND finished IS NOT NULL""",
+        {"repo": repo},
+    )
+    assert row is not None
+    return row["finished"], row["failed"], row["forgotten"]
+
+
 def with_error(session: Session) -> list[tuple[int, str]]:
     """Commits of jobs that failed: (repo, id)."""
     rows = session.all("SELECT repo, id FROM commits WHERE error IS NOT NULL")

@@ -27,9 +27,9 @@ STREAM = "stream"
 def add(session: Session, repo: int, job: Job, pool: str = "", lane: str = "") -> None:
     session.execute(
         """INSERT INTO jobs (repo, id, version, branch, state, reason, cause, created, priority,
-               pool, inputs, digest, backfill, replay, lane)
+               pool, inputs, digest, backfill, replay, lane, environment)
            VALUES (:repo, :id, :version, :branch, :state, :reason, :cause, :created, :priority,
-               :pool, :inputs, :digest, :backfill, :replay, :lane)""",
+               :pool, :inputs, :digest, :backfill, :replay, :lane, :environment)""",
         {
             "repo": repo,
             "id": job.id,
@@ -46,6 +46,7 @@ def add(session: Session, repo: int, job: Job, pool: str = "", lane: str = "") -
             "backfill": job.backfill,
             "replay": job.replay,
             "lane": lane,
+            "environment": job.environment,
         },
     )
 
@@ -69,10 +70,11 @@ def listed(
     limit: int | None = None,
     before: tuple[int, str, int] | None = None,
     among: Iterable[int] | None = None,
+    environment: str | None = None,
 ) -> list[Job]:
     """Jobs, newest first; `before` is the last one seen: when it was made, its id and its repo.
 
-    With `among` those of these repos.
+    With `among` those of these repos; with `environment` those of one, or with "" of none.
     """
     wheres = ["1 = 1"]
     wheres += ["j.repo = :repo"] * (repo is not None)
@@ -81,6 +83,7 @@ def listed(
     wheres += ["j.id >= :low AND j.id < :high"] * (id_prefix is not None)
     wheres += ["j.backfill = :backfill"] * (backfill is not None)
     wheres += ["j.finished IS NULL"] * unfinished
+    wheres += ["j.environment = :environment"] * (environment is not None)
     wheres += ["(j.created, j.id, j.repo) < (:created, :id, :last_repo)"] * (before is not None)
     wheres += _of(among)
     created, last_id, last_repo = before or (None, None, None)
@@ -99,6 +102,7 @@ def listed(
             "created": created,
             "id": last_id,
             "last_repo": last_repo,
+            "environment": environment,
         },
     )
     return [_job(row) for row in rows]
@@ -223,13 +227,13 @@ def count_unfinished(session: Session) -> int:
 def overview(session: Session) -> dict[str, int]:
     """Pipelines; jobs that wait and run; pipelines whose newest finished job failed."""
     row = session.one(
-        """SELECT (SELECT count(*) FROM pipelines) AS pipelines,
+        """SELECT (SELECT count(*) FROM pipelines WHERE version > 0) AS pipelines,
                   (SELECT count(*) FROM jobs WHERE finished IS NULL AND expires <= :now)
                       AS jobs_waiting,
                   (SELECT count(*) FROM jobs WHERE finished IS NULL AND expires > :now)
                       AS jobs_running,
                   (SELECT count(*) FROM jobs j WHERE j.state IN ('failure', 'unrunnable')
-                   AND NOT EXISTS (SELECT 1 FROM jobs n WHERE n.repo = j.repo
+                   AND j.environment = '' AND NOT EXISTS (SELECT 1 FROM jobs n WHERE n.repo = j.repo
                        AND n.branch = j.branch AND n.created > j.created)) AS jobs_failed""",
         {"now": session.now()},
     )
@@ -288,6 +292,14 @@ def note(
         },
     )
     return touched == 1
+
+
+def start(session: Session, repo: int, job_id: str) -> None:
+    """The job begins now, in nobody's hands: it is about to be ended where it was made."""
+    session.execute(
+        "UPDATE jobs SET started = :now WHERE repo = :repo AND id = :id",
+        {"repo": repo, "id": job_id, "now": session.now()},
+    )
 
 
 def wait(
@@ -442,4 +454,5 @@ def _job(row: Row) -> Job:
         backfill=row["backfill"],
         replay=row["replay"],
         lane=row["lane"],
+        environment=row["environment"],
     )

@@ -59,7 +59,7 @@ class HeadRow(NamedTuple):
 def nodes(session: Session) -> list[NodeRow]:
     rows = session.all(
         """SELECT r.*, p.version, p.paused FROM repos r LEFT JOIN pipelines p ON p.repo = r.key
-           WHERE r.kind <> 'system' ORDER BY r.project, r.name"""
+           WHERE r.kind <> 'system' AND coalesce(p.version, 1) > 0 ORDER BY r.project, r.name"""
     )
     return [
         NodeRow(
@@ -93,11 +93,12 @@ def used(session: Session, set_id: str) -> frozenset[Place]:
 def versions(session: Session, at: At | None) -> dict[int, VersionRow]:
     """The version of each pipeline that is, or was, in force; by repo."""
     if at is None:
-        last = "SELECT repo, version FROM pipelines"
+        last = "SELECT repo, version FROM pipelines WHERE version > 0"
     else:
         # A set that applies versions begins, by a few microseconds, before them.
         last = """SELECT repo, max(version) AS version FROM pipeline_versions
-                  WHERE created <= :time OR code = :set_id GROUP BY repo"""
+                  WHERE (created <= :time OR code = :set_id) AND environment = ''
+                  GROUP BY repo"""
     rows = session.all(
         f"""SELECT v.* FROM ({last}) AS last JOIN pipeline_versions v
             ON v.repo = last.repo AND v.version = last.version""",
@@ -113,6 +114,7 @@ def versions(session: Session, at: At | None) -> dict[int, VersionRow]:
             row["code"],
             row["created"],
             row["author"],
+            row["environment"],
         )
         for row in rows
     }
@@ -169,7 +171,7 @@ def last_jobs(session: Session, at: At | None) -> dict[int, Job]:
 
     A backfill is about the past, on a branch of its own: it does not tell how a pipeline is.
     """
-    found = _jobs(session, "backfill IS NULL", at)
+    found = _jobs(session, "backfill IS NULL AND environment = ''", at)
     if at is not None:
         rows = session.all(
             f"""{_USED} SELECT {_JOB} FROM used
@@ -186,7 +188,8 @@ def last_jobs(session: Session, at: At | None) -> dict[int, Job]:
 
 def last_good_jobs(session: Session, at: At | None, last: Mapping[int, Job]) -> dict[int, Job]:
     """The newest job of each pipeline that its output may be of; `last` are the newest at all."""
-    found = _jobs(session, "state = 'success' AND backfill IS NULL", at)
+    good = "state = 'success' AND backfill IS NULL AND environment = ''"
+    found = _jobs(session, good, at)
     for repo, job in last.items():
         if at is not None and (repo, job.id) in at.used and job.state is JobState.SUCCESS:
             found[repo] = job
@@ -196,7 +199,8 @@ def last_good_jobs(session: Session, at: At | None, last: Mapping[int, Job]) -> 
 def unfinished(session: Session) -> dict[int, list[JobState]]:
     """The states of jobs that are not over."""
     found: dict[int, list[JobState]] = {}
-    for row in session.all("SELECT repo, state FROM jobs WHERE finished IS NULL"):
+    rows = session.all("SELECT repo, state FROM jobs WHERE finished IS NULL AND environment = ''")
+    for row in rows:
         found.setdefault(row["repo"], []).append(JobState(row["state"]))
     return found
 
@@ -209,7 +213,7 @@ def check_states(session: Session, at: At | None) -> list[tuple[int, str, str, i
         f"""SELECT c.repo, c.job, c.state, c.action, count(*) AS n FROM (
                 SELECT p.repo, (
                     SELECT x.job FROM checks x JOIN jobs j ON j.repo = x.repo AND j.id = x.job
-                    WHERE x.repo = p.repo AND j.backfill IS NULL {past}
+                    WHERE x.repo = p.repo AND j.backfill IS NULL AND j.environment = '' {past}
                     ORDER BY x.at DESC, x.job DESC LIMIT 1) AS job
                 FROM pipelines p) AS last
             CROSS JOIN checks c WHERE c.repo = last.repo AND (c.job = last.job {own})

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from trunkline.model.commits import RepoName
-from trunkline.storage.catalog import checks
+from trunkline.storage.catalog import checks, deliveries
 from trunkline.storage.catalog.database import Row, Session
 
 _SELECT = """
@@ -16,7 +16,10 @@ _SELECT = """
 
 
 class PipelineRow(NamedTuple):
-    """A pipeline's present state. `repo` is its output repo, `code` the repo of its code."""
+    """A pipeline's present state. `repo` is its output repo, `code` the repo of its code.
+
+    Version 0: it is present in environments only.
+    """
 
     repo: int
     name: RepoName
@@ -41,6 +44,8 @@ class VersionRow(NamedTuple):
     code: str
     created: int
     author: str
+    environment: str = ""
+    """Where it was applied; "" if in none."""
 
 
 class Edge(NamedTuple):
@@ -60,8 +65,17 @@ def find(session: Session, repo: int) -> PipelineRow | None:
 
 
 def all_pipelines(session: Session, project: str | None = None) -> list[PipelineRow]:
-    where = "WHERE r.project = :project" if project is not None else ""
-    rows = session.all(f"{_SELECT} {where} ORDER BY r.project, r.name", {"project": project})
+    """The pipelines of a project, or of all; not those that only environments have."""
+    where = "AND r.project = :project" if project is not None else ""
+    rows = session.all(
+        f"{_SELECT} WHERE p.version > 0 {where} ORDER BY r.project, r.name", {"project": project}
+    )
+    return [_pipeline(row) for row in rows]
+
+
+def with_results(session: Session) -> list[PipelineRow]:
+    """Every pipeline, wherever it is, that has computed something."""
+    rows = session.all(f"{_SELECT} WHERE p.results IS NOT NULL ORDER BY r.project, r.name")
     return [_pipeline(row) for row in rows]
 
 
@@ -74,14 +88,20 @@ def add(session: Session, repo: int, code_repo: int) -> None:
     )
 
 
-def add_version(session: Session, version: VersionRow, edges: Iterable[Edge]) -> None:
-    """Make this the pipeline's present version, reading these branches."""
+def keep_version(session: Session, version: VersionRow) -> None:
+    """Add a version without making it the present one."""
     session.execute(
         """INSERT INTO pipeline_versions
-               (repo, version, spec, digest, salt, code, created, author)
-           VALUES (:repo, :version, :spec, :digest, :salt, :code, :created, :author)""",
+               (repo, version, spec, digest, salt, code, created, author, environment)
+           VALUES (:repo, :version, :spec, :digest, :salt, :code, :created, :author,
+               :environment)""",
         {**version._asdict(), "spec": json.dumps(version.spec)},
     )
+
+
+def add_version(session: Session, version: VersionRow, edges: Iterable[Edge]) -> None:
+    """Make this the pipeline's present version, reading these branches."""
+    keep_version(session, version)
     session.execute(
         "UPDATE pipelines SET version = :version, updated = :now WHERE repo = :repo",
         {"repo": version.repo, "version": version.version, "now": version.created},
@@ -118,6 +138,14 @@ def versions(session: Session, repo: int) -> list[VersionRow]:
         "SELECT * FROM pipeline_versions WHERE repo = :repo ORDER BY version DESC", {"repo": repo}
     )
     return [_version(row) for row in rows]
+
+
+def last_number(session: Session, repo: int) -> int:
+    """The number of the newest version, in whichever environment it was applied."""
+    row = session.one(
+        "SELECT max(version) AS last FROM pipeline_versions WHERE repo = :repo", {"repo": repo}
+    )
+    return int(row["last"] or 0) if row else 0
 
 
 def reads(session: Session, repo: int) -> list[Edge]:
@@ -171,6 +199,9 @@ def remove(session: Session, repo: int) -> None:
     session.execute("DELETE FROM backfills WHERE repo = :repo", own)
     session.execute("DELETE FROM crons WHERE pipeline = :repo", own)
     checks.remove(session, repo)
+    deliveries.remove(session, repo)
+    session.execute("DELETE FROM environment_inputs WHERE repo = :repo", own)
+    session.execute("DELETE FROM environment_pipelines WHERE repo = :repo", own)
     for table in ("pipeline_inputs", "pipeline_versions", "pipelines"):
         session.execute(f"DELETE FROM {table} WHERE repo = :repo", own)
 
@@ -225,6 +256,7 @@ def _version(row: Row) -> VersionRow:
         row["code"],
         row["created"],
         row["author"],
+        row["environment"],
     )
 
 

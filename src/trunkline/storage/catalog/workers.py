@@ -51,6 +51,7 @@ def buried(session: Session, name: str, reason: str) -> int:
         values,
     )
     session.execute("UPDATE flows SET expires = 0, holder = NULL WHERE holder = :name", values)
+    session.execute("UPDATE deliveries SET expires = 0, holder = NULL WHERE holder = :name", values)
     # Also that of its heart: gc may take what no result names.
     session.execute("DELETE FROM leases WHERE holder = :name", values)
     return handed

@@ -47,16 +47,22 @@ T = TypeVar("T")
 
 
 def open_cloud(
-    url: str, options: Mapping[str, str], *, check: Callable[[str], str] = check_key
+    url: str,
+    options: Mapping[str, str],
+    *,
+    check: Callable[[str], str] = check_key,
+    kind: type[CloudStore] | None = None,
 ) -> CloudStore:
     """Open a bucket. `memory://NAME` is the same store every time in one process.
 
     `check` refuses names that are not ours; other people's buckets hold any name.
+    `kind` is what it is opened as.
     """
+    kind = kind or CloudStore
     url = url.rstrip("/")
     if url.startswith("memory:"):
         with _memories_lock:
-            return CloudStore(_memories.setdefault(url, MemoryStore()), url, None, check)
+            return kind(_memories.setdefault(url, MemoryStore()), url, None, check)
     if "@" in url:
         raise errors.Usage("An address holds no credentials.", hint="Pass them in the environment.")
     settings = dict(options)
@@ -91,7 +97,7 @@ def open_cloud(
         raise errors.Usage(
             f"Cannot open {url}: {what} among {', '.join(sorted(settings)) or 'none'}."
         ) from None
-    return CloudStore(bucket, url, dict(options), check)
+    return kind(bucket, url, dict(options), check)
 
 
 class CloudStore:
@@ -120,7 +126,7 @@ class CloudStore:
     replace = put
 
     def writer(self, key: str, size: int | None = None) -> CloudWriter:
-        return CloudWriter(self._bucket, self._check(key), size, self._error)
+        return CloudWriter(self._bucket, self._check(key), size, self.error)
 
     def get(self, key: str) -> bytes:
         found = self._try(key, lambda: obstore.get(self._bucket, self._check(key)).bytes())
@@ -134,7 +140,7 @@ class CloudStore:
         try:
             return obstore.get_range(self._bucket, key, start=start, length=length).to_bytes()
         except Exception as error:
-            translated = self._error(error, key)
+            translated = self.error(error, key)
             # Stores answer a range behind the end with an error, each with its own.
             past_end = type(translated) is errors.Failed or self._options is None
             if past_end and start >= self.head(key).size:
@@ -165,7 +171,7 @@ class CloudStore:
 
     def head(self, key: str) -> ObjectInfo:
         meta = self._try(key, lambda: obstore.head(self._bucket, self._check(key)))
-        return ObjectInfo(key, meta["size"], _micros(meta["last_modified"]))
+        return ObjectInfo(key, meta["size"], micros(meta["last_modified"]))
 
     def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
         if prefix and not prefix.endswith("/"):
@@ -173,7 +179,7 @@ class CloudStore:
         batches = obstore.list(self._bucket, prefix or None, chunk_size=1000)
         while batch := self._try(prefix, lambda: next(batches, None)):
             for meta in batch:
-                yield ObjectInfo(meta["path"], meta["size"], _micros(meta["last_modified"]))
+                yield ObjectInfo(meta["path"], meta["size"], micros(meta["last_modified"]))
 
     def delete(self, keys: Iterable[str]) -> None:
         remaining = iter(keys)
@@ -189,6 +195,11 @@ class CloudStore:
         """Have the store itself copy an object, in place of what was there."""
         ends = self._check(source), self._check(target)
         self._try(source, lambda: obstore.copy(self._bucket, *ends))
+
+    @property
+    def bucket(self) -> Bucket:
+        """For what the port does not offer: conditions, tags of versions."""
+        return self._bucket
 
     def any_name(self) -> CloudStore:
         """The same store, for files of other programs, which may have any name."""
@@ -213,9 +224,10 @@ class CloudStore:
         try:
             return call()
         except Exception as error:
-            raise self._error(error, key) from None
+            raise self.error(error, key) from None
 
-    def _error(self, error: Exception, key: str) -> Exception:
+    def error(self, error: Exception, key: str) -> Exception:
+        """The error of the port for one that obstore raised."""
         return translate(error, self._url, key)
 
 
@@ -227,5 +239,5 @@ def _flag(text: str) -> bool:
     return str(text).lower() in ("1", "true", "yes", "on")
 
 
-def _micros(moment: datetime) -> int:
+def micros(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND

@@ -11,6 +11,7 @@ from blake3 import blake3
 
 from trunkline import errors
 from trunkline.storage.objects.failures import corrupt, missing
+from trunkline.storage.objects.outside import Reference, is_outside, outside_of
 from trunkline.storage.objects.port import ObjectStore
 from trunkline.storage.objects.source import shown
 
@@ -128,6 +129,10 @@ class Exporter(Placer):
     def write_whole(self, line: bytes, wrote: Callable[[int], None]) -> None:
         """Write a file that is an object of its own, piece by piece."""
         path, digest, size, key, _ = parse(line)
+        if is_outside(key.decode()):
+            of = Reference(path.decode(), digest.decode(), size, key.decode())
+            self.write(path, _counted(outside_of(self._store).read(of), wrote))
+            return
         hasher = blake3()
         done = 0
         target = self.target(path)
@@ -166,6 +171,12 @@ def spans(files: Iterable[Fields]) -> Iterator[list[Fields]]:
         end = max(end, stop)
     if span:
         yield span
+
+
+def _counted(pieces: Iterable[bytes], wrote: Callable[[int], None]) -> Iterator[bytes]:
+    for piece in pieces:
+        yield piece
+        wrote(len(piece))
 
 
 def _write_all(fd: int, data: bytes | memoryview, target: bytes) -> None:

@@ -16,9 +16,12 @@ JOBS = "jobs/"
 STREAMS = "streams/"
 """Checkpoints, by the key of the repo and an id. Spark writes them: see `loose`."""
 TEMPORARY = "tmp/"
+OUTSIDE = "outside/"
+"""What the lake lists and does not hold: no object of the store is named so. See `outside`."""
+LONGEST_KEY = 512
 
 _PART = r"[A-Za-z0-9_][A-Za-z0-9_.=-]*"
-_key = re.compile(rf"(?=.{{1,512}}\Z){_PART}(?:/{_PART})*\Z")
+_key = re.compile(rf"(?=.{{1,{LONGEST_KEY}}}\Z){_PART}(?:/{_PART})*\Z")
 _txn = re.compile(r"([0-9a-f]{32})-[^/]*\Z")
 _extensions = re.compile(r"\.*[^.].*?((?:\.[A-Za-z0-9_]{1,12}){1,2})\Z", re.DOTALL)
 

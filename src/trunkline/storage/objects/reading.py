@@ -8,6 +8,7 @@ from blake3 import blake3
 
 from trunkline.model.entries import Entry
 from trunkline.storage.objects.failures import corrupt, missing
+from trunkline.storage.objects.outside import Reference, is_outside, outside_of
 from trunkline.storage.objects.port import ObjectStore
 
 
@@ -15,6 +16,9 @@ def read_entry(store: ObjectStore, entry: Entry) -> Iterator[bytes]:
     """The bytes of a file in pieces. Wrong bytes end in CorruptObject, at the latest at the end."""
     if entry.offset is not None:
         yield read_packed(store, entry)
+        return
+    if is_outside(entry.key):
+        yield from outside_of(store).read(reference(entry))
         return
     hasher = blake3()
     done = 0
@@ -39,6 +43,9 @@ def read_range(store: ObjectStore, entry: Entry, start: int, length: int | None)
     if entry.offset is not None:
         yield read_packed(store, entry)[start:stop]
         return
+    if is_outside(entry.key):
+        yield from outside_of(store).read(reference(entry), start, stop - start)
+        return
     done = 0
     try:
         for piece in store.stream(entry.key, start, stop - start):
@@ -48,6 +55,10 @@ def read_range(store: ObjectStore, entry: Entry, start: int, length: int | None)
         raise missing(entry.path, entry.checksum, entry.key) from None
     if done != stop - start:
         raise corrupt(entry.path, entry.checksum, entry.key)
+
+
+def reference(entry: Entry) -> Reference:
+    return Reference(entry.path, entry.checksum, entry.size, entry.key)
 
 
 def read_packed(store: ObjectStore, entry: Entry) -> bytes:

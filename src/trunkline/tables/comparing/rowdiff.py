@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 CHANGE = "_change"
+_PAGE = 64 << 10
 _IN_ORDER = "ORDER BY pair, change DESC"  # update_before, then update_after
 
 
@@ -110,6 +111,21 @@ class RowDiff(Frames):
         )
         query = f"SELECT {shown_as} FROM {CHANGES} {_IN_ORDER}"
         return self._connection.sql(query).to_arrow_table()
+
+    def batches(self, change: str, columns: Schema) -> Iterator[pa.RecordBatch]:
+        """The rows of one kind of change in the given columns and types, in bounded memory."""
+        from trunkline.tables.types import to_arrow
+
+        places = {name.casefold(): number for number, name in enumerate(self.columns)}
+        cells = ", ".join(f"c{places[one.name.casefold()]}" for one in columns)
+        [[last]] = self._connection.execute(f"SELECT max(pair) FROM {CHANGES}").fetchall()
+        for start in range(0, last or 0, _PAGE):
+            page = self._connection.sql(
+                f"SELECT {cells} FROM {CHANGES} WHERE change = '{change}' "
+                f"AND pair > {start} AND pair <= {start + _PAGE} {_IN_ORDER}"
+            ).to_arrow_table()
+            rows = page.rename_columns(list(columns.names)).cast(to_arrow(columns), safe=False)
+            yield from rows.to_batches()
 
     def summary(self) -> str:
         """`3 added, 1 removed, 2 changed (of 1,204 rows)`."""

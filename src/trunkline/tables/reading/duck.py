@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trunkline.lake.core import Core
 from trunkline.model.tables import Format, Scan, ScanFile, Schema
+from trunkline.tables.physical import check_references
 from trunkline.tables.reading import duck_links
 from trunkline.tables.reading.duck_errors import broken_file
 from trunkline.tables.types import to_duckdb_type
@@ -151,6 +152,7 @@ class _Reader:
 
     def attach(self, view: View) -> None:
         table = view.table
+        check_references(self._core, table.entries)
         self._reads = self._views[view.schema, view.name] = _Reads()
         if table.spec.format is Format.PARQUET:
             parts = [part for scan in table.scans for part in self._parts(table, scan)]

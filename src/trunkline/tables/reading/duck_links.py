@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 
 from trunkline.lake.core import Core
 from trunkline.model.tables import ScanFile, Schema
+from trunkline.storage.objects.outside import outside_key
 from trunkline.tables.layout import NULL_VALUE
 from trunkline.tables.physical import SLICE
 
@@ -55,9 +56,11 @@ def place(core: Core, folder: str, columns: Schema, files: Sequence[ScanFile]) -
             os.symlink(path_of(file), paths[-1])
         else:
             fetched.append((file, paths[-1]))
-    if fetched and core.objects.uri("").startswith("file://"):
-        _copy_slices(fetched)
-    elif fetched:
+    if core.objects.uri("").startswith("file://"):
+        slices = [one for one in fetched if one[0].uri.startswith(SLICE)]
+        fetched = [one for one in fetched if not one[0].uri.startswith(SLICE)]
+        _copy_slices(slices)
+    if fetched:
         with ThreadPoolExecutor(_FETCHERS) as pool:
             list(pool.map(lambda one: _fetch(core, *one), fetched))
     return paths
@@ -82,8 +85,10 @@ def _fetch(core: Core, file: ScanFile, path: str) -> None:
     if file.uri.startswith(SLICE):
         start, uri = _slice(file)
         _write(path, core.objects.get_range(uri.removeprefix(base), start, file.size))
-    else:
+    elif file.uri.startswith(base):
         _write(path, core.objects.get(file.uri.removeprefix(base)))
+    else:
+        _write(path, core.objects.get(outside_key(unquote(file.uri))))
 
 
 def _slice(file: ScanFile) -> tuple[int, str]:

@@ -16,6 +16,7 @@ def upgrade() -> None:
         sa.Column("commit_id", sa.Text, primary_key=True),
         sa.Column("target", sa.Text, primary_key=True),
         sa.Column("position", sa.BigInteger, nullable=False),
+        sa.Column("kind", sa.Text, nullable=False),
         sa.Column("spec", sa.Text, nullable=False),
         sa.Column("state", sa.Text, nullable=False, server_default="waiting"),
         sa.Column("reason", sa.Text, nullable=False, server_default=""),
@@ -29,6 +30,7 @@ def upgrade() -> None:
         sa.Column("finished", sa.BigInteger),
         sa.Column("receipt", sa.Text, nullable=False, server_default="{}"),
     )
+    op.create_index("deliveries_order", "deliveries", ["repo", "target", "position"])
     unfinished = sa.text("finished IS NULL")
     op.create_index(
         "deliveries_unfinished",

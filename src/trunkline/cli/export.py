@@ -1,0 +1,110 @@
+"""`trunkline export`: a version to a folder, a bucket, a database or a web server, now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from trunkline.cli import session
+from trunkline.cli.arguments import App, Ref, listed
+from trunkline.cli.session import Session
+from trunkline.errors import Usage
+from trunkline.sdk.egress import Progress
+
+app = App()
+
+_PAIR = "NAME=VALUE"
+
+
+@app.command()
+def export(
+    ctx: typer.Context,
+    ref: Ref,
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="A folder, s3://bucket/dir, postgresql://host/db#table, delta:DIR, "
+            "iceberg:NAMESPACE.TABLE, kafka://host:9092/topic or https://host/path.",
+            show_default=False,
+        ),
+    ],
+    mode: Annotated[
+        str | None,
+        typer.Option("--mode", metavar="MODE", help="mirror or versions; replace, append, merge."),
+    ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="FORMAT", help="keep, parquet, csv or json."),
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="NAME", help="The table of a database.")
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", metavar="COLUMN", help="What tells rows apart; may be repeated."),
+    ] = None,
+    keep: Annotated[
+        int | None, typer.Option("--keep", metavar="N", help="So many versions stay.")
+    ] = None,
+    body: Annotated[
+        str | None, typer.Option("--body", metavar="WHAT", help="To a web server: event or rows.")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar=_PAIR, help="A setting of the target."),
+    ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--secret", metavar="SETTING=NAME", help="A setting that is a secret of the lake."
+        ),
+    ] = None,
+) -> None:
+    """Send a version to a folder, a bucket, a database or a web server, now."""
+    run = session.of(ctx)
+    options: dict[str, Any] = {
+        "mode": mode,
+        "format": format_,
+        "table": table,
+        "key": listed(key),
+        "keep": keep,
+        "body": body,
+        "options": _pairs("--option", option),
+        **_secrets(_pairs("--secret", secret)),
+    }
+    with run.open() as lake, _counting(run) as progress:
+        done = lake.export(ref, target, progress=progress, **options)
+    run.output.done(done, f"Exported {ref}: {done.note}.")
+
+
+def _pairs(name: str, given: Sequence[str] | None) -> dict[str, str]:
+    found = {}
+    for text in given or ():
+        setting, equals, value = text.partition("=")
+        if not equals or not setting:
+            raise Usage(f"{name}: {text!r} is not {_PAIR}.")
+        found[setting] = value
+    return found
+
+
+def _secrets(given: dict[str, str]) -> dict[str, Any]:
+    """Those that have fields of their own, and the others as the map that they are."""
+    own = ("token", "sign", "password")
+    found: dict[str, Any] = {name: given.pop(name) for name in own if name in given}
+    return {**found, "secrets": given}
+
+
+@contextmanager
+def _counting(run: Session) -> Iterator[Progress | None]:
+    """How much has gone out, on a terminal."""
+    if not run.shows_progress:
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("Exporting …") as status:
+        yield lambda count: status.update(f"Exporting … {count:,}")

@@ -1,0 +1,146 @@
+"""What is refused before anything is applied, and in which order the rest is.
+
+Names that are taken or missing, circles, branches that cannot follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from trunkline.errors import AlreadyExists, NotFound, Usage
+from trunkline.lake.environmentpipelines import check_place, graph_in
+from trunkline.lake.flowkinds import check_flow
+from trunkline.lake.propagation import output_branch
+from trunkline.lake.versions import Declared
+from trunkline.model.commits import RepoKind, RepoName
+from trunkline.model.environments import Environment
+from trunkline.model.inputs import Cron, leaves
+from trunkline.model.pipelines import PipelineSpec
+from trunkline.model.suggest import did_you_mean
+from trunkline.pipelines.dag import order
+from trunkline.pipelines.triggers import check_trigger
+from trunkline.storage.catalog import Session, pipelines, repos, timing
+
+SCHEDULE = "schedule"
+
+
+def cron_repos(spec: PipelineSpec) -> Iterator[tuple[RepoName, dict[str, Any]]]:
+    """The repos whose ticks start the pipeline, with what their schedules are."""
+    for leaf in leaves(spec.input):
+        if isinstance(leaf, Cron):
+            yield (
+                leaf.repo,
+                {
+                    "cron": leaf.cron,
+                    "timezone": leaf.timezone,
+                    "start": leaf.start,
+                    "overwrite": leaf.overwrite,
+                    "catch_up": leaf.catch_up,
+                },
+            )
+    if spec.schedule is not None:
+        repo = RepoName(spec.name.project, f"{spec.name.repo}_{SCHEDULE}")
+        yield repo, {**asdict(spec.schedule), "overwrite": True}
+
+
+def check(
+    session: Session,
+    declared: Sequence[Declared],
+    coming: Collection[RepoName] = (),
+    environment: Environment | None = None,
+) -> list[Declared]:
+    """Refuse what cannot be applied; what can, each after the pipelines it reads.
+
+    `coming` are repos that will be there by then.
+    """
+    specs = {one.spec.name: one for one in declared}
+    for one in declared:
+        check_place(session, one, environment)
+        _check_names(session, one, {*specs, *coming}, environment)
+    sequence = order(reading_graph(session, declared, environment))
+    return [specs[name] for name in sequence if name in specs]
+
+
+def reading_graph(
+    session: Session, declared: Sequence[Declared], environment: Environment | None = None
+) -> dict[RepoName, set[RepoName]]:
+    """Which pipelines each pipeline reads, as it would be with these applied."""
+    reads = graph_in(session, environment) if environment else _present_graph(session)
+    for one in declared:
+        reads[one.spec.name] = {leaf.repo for leaf in leaves(one.spec.input)}
+    return {name: sources & reads.keys() for name, sources in reads.items()}
+
+
+def _present_graph(session: Session) -> dict[RepoName, set[RepoName]]:
+    rows = {row.repo: row for row in pipelines.all_pipelines(session)}
+    graph: dict[RepoName, set[RepoName]] = {row.name: set() for row in rows.values()}
+    for edge in pipelines.every_edge(session):
+        source = rows.get(edge.source)
+        if source is not None:
+            graph[rows[edge.pipeline].name].add(source.name)
+    return graph
+
+
+def _check_names(
+    session: Session,
+    one: Declared,
+    coming: Collection[RepoName],
+    environment: Environment | None = None,
+) -> None:
+    spec = one.spec
+    where = f"{one.where}: " if one.where else ""
+    own = repos.find(session, spec.name)
+    if own is not None and (row := pipelines.find(session, own.key)) is not None:
+        check_flow(session, row, spec, where)
+    elif own is not None:
+        raise AlreadyExists(
+            f"{where}There is a repo {spec.name} already, and it is no pipeline's.",
+            hint="Give the pipeline another name.",
+        )
+    if not repos.has_project(session, spec.name.project):
+        known = [project.name for project in repos.projects(session)]
+        raise NotFound(
+            f'{where}There is no project "{spec.name.project}".'
+            f"{did_you_mean(spec.name.project, known)}",
+            hint=f"Make it first: trunkline project create {spec.name.project}",
+        )
+    made = {cron for cron, _ in cron_repos(spec)}
+    for leaf in leaves(spec.input):
+        if leaf.repo in coming or leaf.repo in made:
+            continue
+        source = repos.key_of(session, leaf.repo)
+        if source is None:
+            known = [*repos.names(session, leaf.repo.project), *(n.repo for n in coming)]
+            raise missing_input(one, leaf.repo, known)
+        if leaf.trigger is not None and environment is None:
+            others = {row.branch: row.trigger for row in timing.triggers(session, source)}
+            check_trigger(leaf.trigger, leaf.branch, others)
+            if _is_output(session, source, leaf.branch):
+                raise Usage(
+                    f"{where}{leaf.repo}@{leaf.branch} is a pipeline's output and cannot follow.",
+                    hint="Let another branch follow it.",
+                )
+    for cron in made:
+        found = repos.find(session, cron)
+        if found is not None and found.kind is not RepoKind.CRON:
+            raise AlreadyExists(
+                f"{where}The ticks of {spec.name} go to the repo {cron}, which exists already.",
+                hint="Give the cron input another name.",
+            )
+
+
+def missing_input(one: Declared, repo: RepoName, known: Sequence[str]) -> NotFound:
+    """What is said of a pipeline that reads what is not there; `known` are names that are."""
+    where = f"{one.where}: " if one.where else ""
+    return NotFound(
+        f'{where}{one.spec.name} reads the repo "{repo}", which does not exist.'
+        f"{did_you_mean(repo.repo, known)}",
+        hint=f"Make it first: trunkline repo create {repo}",
+    )
+
+
+def _is_output(session: Session, repo: int, branch: str) -> bool:
+    row = pipelines.find(session, repo)
+    return row is not None and output_branch(session, row) == branch

@@ -1,0 +1,347 @@
+"""Tables of SQL databases as a target: each version once, never half, on PostgreSQL and SQLite."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from sqlalchemy import Engine, NullPool, create_engine, text
+
+import trunkline as tl
+from tests.postgres import postgres
+from trunkline.egress.base import Berth, Sent, Shipment
+from trunkline.egress.targets import open_sender
+from trunkline.errors import (
+    NotFound,
+    Precondition,
+    SchemaClash,
+    TrunklineError,
+    Unavailable,
+)
+from trunkline.model.commits import Commit, RepoName
+from trunkline.model.egress import Target
+
+
+class Mart:
+    """A lake with a table, and a database that gets it."""
+
+    def __init__(self, lake: tl.Lake, url: str) -> None:
+        self.lake = lake
+        self.url = url
+        self.engine: Engine = create_engine(url, poolclass=NullPool)
+        self.options: dict[str, Any] = {"table": "report", "mode": "replace"}
+        self.before: Commit | None = None
+
+    def write(self, rows: pa.Table | Mapping[str, Any]) -> Commit:
+        table = rows if isinstance(rows, pa.Table) else pa.table(dict(rows))
+        self.lake.write_table("report", table, mode="overwrite")
+        return next(iter(self.lake.log("report")))
+
+    def shipment(self, commit: Commit) -> Shipment:
+        return Shipment(self.lake._core, commit, "/", self.before)
+
+    def send(self, commit: Commit) -> Sent:
+        target = Target("mart", "sql", options={"url": self.url, **self.options})
+        berth = Berth(RepoName("default", "report"), target, target.options, threading.Event(), "L")
+        sender = open_sender(berth)
+        try:
+            sent = sender.send(self.shipment(commit))
+        finally:
+            sender.close()
+        self.before = commit
+        return sent
+
+    def deliver(self, rows: pa.Table | Mapping[str, Any]) -> str:
+        return self.send(self.write(rows)).note
+
+    def run(self, *statements: str) -> None:
+        with self.engine.begin() as connection:
+            for statement in statements:
+                connection.execute(text(statement))
+
+    def rows(self, asked: str = "SELECT * FROM report ORDER BY 1") -> list[tuple[Any, ...]]:
+        with self.engine.connect() as connection:
+            return [tuple(row) for row in connection.execute(text(asked))]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[tl.Lake]:
+    with tl.init(tmp_path / "lake") as made:
+        made.create_repo("report")
+        yield made
+
+
+def at_postgres(lake: tl.Lake) -> Mart:
+    server = postgres()
+    url = server.url(server.empty_database())
+    return Mart(lake, url.replace("postgresql://", "postgresql+psycopg://"))
+
+
+@pytest.fixture
+def pg(lake: tl.Lake) -> Mart:
+    return at_postgres(lake)
+
+
+@pytest.fixture(params=["postgresql", "sqlite"])
+def mart(request: pytest.FixtureRequest, lake: tl.Lake, tmp_path: Path) -> Mart:
+    if request.param == "sqlite":
+        return Mart(lake, f"sqlite:///{tmp_path}/mart.db")
+    return at_postgres(lake)
+
+
+def test_replace_makes_the_table_and_keeps_it(mart: Mart) -> None:
+    assert mart.deliver({"id": [1, 2], "what": ["a", None]}) == "replaced report by 2 rows"
+    mart.run("CREATE VIEW seen AS SELECT id FROM report")
+    assert mart.deliver({"id": [3], "what": [""]}) == "replaced report by 1 row"
+    assert mart.rows() == [(3, "")]
+    assert mart.rows("SELECT * FROM seen") == [(3,)]
+
+
+def test_append_adds_what_is_new(mart: Mart) -> None:
+    mart.options["mode"] = "append"
+    assert mart.deliver({"id": [1, 2]}) == "added 2 rows to report"
+    assert mart.deliver({"id": [1, 2, 3]}) == "added 1 row to report"
+    assert mart.deliver({"id": [1, 2, 3, 3]}) == "added 1 row to report"
+    assert mart.rows() == [(1,), (2,), (3,), (3,)]
+    with pytest.raises(Precondition, match="1 row changed or went since") as caught:
+        mart.deliver({"id": [2, 3, 3, 4]})
+    assert "mode: merge" in caught.value.hint
+    assert mart.rows() == [(1,), (2,), (3,), (3,)]
+
+
+def test_merge_goes_by_the_key(mart: Mart) -> None:
+    mart.options |= {"mode": "merge", "key": ["day", "shop"]}
+    first = {"day": [1, 1, 2], "shop": ["x", "y", "x"], "sum": [10, 11, 12]}
+    assert mart.deliver(first) == "merged 3 rows into report"
+    mart.run("INSERT INTO report VALUES (0, 'theirs', 1)", "ALTER TABLE report ADD note INTEGER",
+             "UPDATE report SET note = 7")  # fmt: skip
+    second = {"day": [1, 2, 3], "shop": ["x", "x", "x"], "sum": [10, 99, 13]}
+    assert mart.deliver(second) == "merged 2 rows into report"
+    assert mart.rows("SELECT * FROM report ORDER BY day, shop") == [
+        (0, "theirs", 1, 7),
+        (1, "x", 10, 7),
+        (1, "y", 11, 7),
+        (2, "x", 99, 7),
+        (3, "x", 13, None),
+    ]
+    mart.options["delete"] = True
+    third = {"day": [2, 3], "shop": ["x", "x"], "sum": [99, 14]}
+    assert mart.deliver(third) == "merged 1 row into report, deleted 1 row"
+    # Nothing is known of the version before: the table gets just these rows.
+    mart.before = None
+    mart.run("DELETE FROM trunkline_deliveries")
+    assert mart.deliver({"day": [5], "shop": ["x"], "sum": [1]}).endswith("deleted 4 rows")
+    assert mart.rows("SELECT day, shop, sum FROM report") == [(5, "x", 1)]
+
+
+def test_a_version_is_there_once_also_if_nobody_was_told(mart: Mart) -> None:
+    for mode, more in (("append", {}), ("replace", {}), ("merge", {"key": ["id"]})):
+        mart.options = {"table": mode, "mode": mode, **more}
+        mart.before = None
+        first = mart.write({"id": [1, 2]})
+        mart.send(first)
+        mart.before = None  # we died before it was put on record
+        again = mart.send(first)
+        assert again.rows == 0 and again.note == f"{mode} had it already"
+        # The record is behind what the target says of itself.
+        mart.before = None
+        mart.send(mart.write({"id": [1, 2, 3]}))
+        assert mart.rows(f'SELECT id FROM "{mode}" ORDER BY 1') == [(1,), (2,), (3,)]
+    assert len(mart.rows("SELECT * FROM trunkline_deliveries")) == 3
+
+
+def test_what_fails_leaves_nothing_behind(mart: Mart) -> None:
+    mart.deliver({"id": [1], "n": [1]})
+    noted = mart.rows("SELECT commit_id, rows FROM trunkline_deliveries")
+    mart.run("CREATE UNIQUE INDEX one ON report (n)")
+    with pytest.raises(TrunklineError):
+        mart.deliver({"id": [2, 3], "n": [5, 5]})
+    assert mart.rows() == [(1, 1)]
+    assert mart.rows("SELECT commit_id, rows FROM trunkline_deliveries") == noted
+
+
+def test_keys_that_do_not_tell_rows_apart(mart: Mart) -> None:
+    mart.options |= {"mode": "merge", "key": ["id"], "create": False}
+    mart.run("CREATE TABLE report (id BIGINT, n BIGINT)")
+    for rows, said in (
+        ({"id": [1, None], "n": [1, 2]}, "a key that is null: id = None"),
+        ({"id": [1, 1], "n": [1, 2]}, "the same key more than once: id = 1"),
+    ):
+        with pytest.raises(Precondition) as caught:
+            mart.deliver(rows)
+        assert said in caught.value.message
+    mart.options["key"] = ["idd"]
+    with pytest.raises(NotFound, match='no column "idd" for key. Did you mean "id"'):
+        mart.deliver({"id": [1], "n": [1]})
+    assert mart.rows() == []
+
+
+def test_a_table_that_does_not_fit(mart: Mart) -> None:
+    mart.options["create"] = False
+    with pytest.raises(NotFound, match='has no table "report"'):
+        mart.deliver({"id": [1]})
+    mart.run("CREATE TABLE report (id INTEGER, day VARCHAR(9), n INTEGER, must INTEGER NOT NULL)")
+    with pytest.raises(SchemaClash) as caught:
+        mart.deliver({"id": [1], "dai": ["x"], "n": [date(2026, 1, 1)]})
+    assert caught.value.diff == [
+        '+ dai string (is not there). Did you mean "day"?',
+        "~ n date32[day] (is INTEGER there)",
+        "- must INTEGER (must not be null there)",
+    ]
+
+
+@pytest.mark.parametrize("name", ["select", 'Odd "one"', "a'; DROP TABLE x; --", "ü:z %s"])
+def test_names_are_only_names(mart: Mart, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    mart.options = {"table": quoted, "mode": "merge", "key": [name], "delete": True}
+    mart.deliver({name: [1, 2], "order": ["a", "b"]})
+    mart.deliver({name: [2, 3], "order": ["B", "c"]})
+    asked = f"SELECT * FROM {quoted} ORDER BY 1".replace(":", "\\:")
+    assert mart.rows(asked) == [(2, "B"), (3, "c")]
+
+
+KINDS: dict[str, tuple[pa.DataType, Any]] = {
+    "small": (pa.int16(), -5),
+    "big": (pa.int64(), 2**62),
+    "f": (pa.float32(), 1.5),
+    "d": (pa.float64(), 0.1),
+    "ok": (pa.bool_(), True),
+    "n": (pa.decimal128(20, 4), Decimal("1234567890123.4567")),
+    "day": (pa.date32(), date(2026, 2, 3)),
+    "at": (pa.timestamp("us", "UTC"), datetime(2026, 2, 3, 4, 5, 6, 789, tzinfo=UTC)),
+    "wall": (pa.timestamp("us"), datetime(2026, 2, 3, 4, 5, 6)),
+    "raw": (pa.binary(), b"\x00\xff\\"),
+    "txt": (pa.string(), 'a,"b"\n\\N \\. ü'),
+    "list": (pa.list_(pa.int64()), [1, 2]),
+    "doc": (pa.struct([("a", pa.string())]), {"a": "x"}),
+}
+
+
+def kinds() -> pa.Table:
+    columns = {name: pa.array([value, None], type_) for name, (type_, value) in KINDS.items()}
+    return pa.table({"id": pa.array([1, 2]), **columns})
+
+
+def test_types_of_postgres(pg: Mart) -> None:
+    pg.deliver(kinds())
+    first, second = pg.rows()
+    assert dict(zip(KINDS, first[1:], strict=True)) == {
+        name: one for name, (_, one) in KINDS.items()
+    }
+    assert second == (2, *[None] * len(KINDS))
+    asked = (
+        "SELECT column_name, data_type FROM information_schema.columns WHERE table_name='report'"
+    )
+    types = dict(pg.rows(asked))
+    assert (types["n"], types["at"], types["doc"], types["raw"]) == (
+        "numeric", "timestamp with time zone", "jsonb", "bytea"
+    )  # fmt: skip
+
+
+def test_types_of_sqlite(lake: tl.Lake, tmp_path: Path) -> None:
+    mart = Mart(lake, f"sqlite:///{tmp_path}/mart.db")
+    mart.deliver(kinds())
+    first, second = mart.rows()
+    assert first[1:] == (
+        -5, 2**62, 1.5, 0.1, 1, "1234567890123.4567", "2026-02-03", "2026-02-03 04:05:06.000789",
+        "2026-02-03 04:05:06", b"\x00\xff\\", 'a,"b"\n\\N \\. ü', "[1, 2]", '{"a": "x"}',
+    ) or first[6] == pytest.approx(1234567890123.4567)  # fmt: skip
+    assert second == (2, *[None] * len(KINDS))
+
+
+def test_who_reads_meanwhile_sees_one_version_or_the_other(pg: Mart) -> None:
+    pg.deliver({"id": list(range(5_000)), "v": [0] * 5_000})
+    seen: set[tuple[int, int, int]] = set()
+    failed: list[BaseException] = []
+    stop = threading.Event()
+
+    def look() -> None:
+        try:
+            while not stop.is_set():
+                ((count, low, high),) = pg.rows("SELECT count(*), min(v), max(v) FROM report")
+                seen.add((count, low, high))
+        except BaseException as error:
+            failed.append(error)
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        for version in (1, 2, 3):
+            if version == 2:
+                pg.options |= {"mode": "merge", "key": ["id"], "delete": True}
+            rows = 5_000 + version
+            pg.deliver({"id": list(range(rows)), "v": [version] * rows})
+    finally:
+        stop.set()
+        reader.join()
+    assert not failed
+    assert seen <= {(5_000 + version, version, version) for version in range(4)}
+    assert pg.rows("SELECT count(*), min(v), max(v) FROM report") == [(5_003, 3, 3)]
+
+
+def test_two_at_once_deliver_it_once(pg: Mart) -> None:
+    pg.options["mode"] = "append"
+    commit = pg.write({"id": list(range(100))})
+    errors: list[BaseException] = []
+
+    def one() -> None:
+        try:
+            pg.send(commit)
+        except BaseException as error:
+            errors.append(error)
+
+    # The table is there, so that they meet at the ledger.
+    pg.run("CREATE TABLE report (id BIGINT)")
+    threads = [threading.Thread(target=one) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(isinstance(error, Unavailable) for error in errors)
+    assert pg.rows("SELECT count(*) FROM report") == [(100,)]
+
+
+def test_who_is_killed_has_delivered_nothing(pg: Mart, tmp_path: Path) -> None:
+    pg.options["mode"] = "append"
+    pg.deliver({"id": [1]})
+    second = pg.write({"id": [1, 2, 3]})
+    script = (
+        "import sys, threading, trunkline as tl\n"
+        "from trunkline.egress.base import Berth, Shipment\n"
+        "from trunkline.egress.targets import open_sender\n"
+        "from trunkline.model.commits import RepoName\n"
+        "from trunkline.model.egress import Target\n"
+        "options = {'url': sys.argv[2], 'table': 'report', 'mode': 'append'}\n"
+        "target = Target('mart', 'sql', options=options)\n"
+        "name = RepoName('default', 'report')\n"
+        "with tl.open(sys.argv[1]) as lake:\n"
+        "    new, old = list(lake.log('report'))[:2]\n"
+        "    sender = open_sender(Berth(name, target, options, threading.Event(), 'L'))\n"
+        "    sender.send(Shipment(lake._core, new, '/', old))\n"
+    )
+    died = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "lake"), pg.url],
+        env={**os.environ, "TRUNKLINE_CRASH_AT": "egress.sending"},
+        check=False,
+        timeout=120,
+    )
+    assert died.returncode == -signal.SIGKILL
+    assert pg.rows() == [(1,)]
+    assert pg.send(second).note == "added 2 rows to report"
+    assert pg.rows() == [(1,), (2,), (3,)]
+
+
+def test_a_database_that_is_away(lake: tl.Lake) -> None:
+    mart = Mart(lake, "postgresql+psycopg://nobody@127.0.0.1:1/mart")
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        mart.deliver({"id": [1]})
