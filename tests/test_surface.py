@@ -34,6 +34,7 @@ job cancel|inspect|list|logs|rerun|wait|why
 pipeline apply|backfill|delete|inspect|list|pause|restore|resume|run|schema|versions|why
 ingest list|pause|start|status
 egress inspect|list|retry|run|skip
+env create|delete|diff|list|merge|status|sync
 pool delete|list|set
 secret delete|list|set
 stream batches|list|restart|rewind|savepoint|savepoints|status

@@ -16,6 +16,7 @@ AIRFLOW = ("apache-airflow-core==3.3.2", "apache-airflow-providers-standard==1.2
 
 IN_AIRFLOW = """
 import json, sys
+from datetime import UTC, datetime
 from pathlib import Path
 from airflow.models.xcom import XComModel
 from airflow.utils.db import initdb
@@ -25,8 +26,8 @@ import trunkline as tl
 initdb()
 import dag, odd
 
-def run(dag):
-    done = dag.test()
+def run(dag, **how):
+    done = dag.test(**how)
     states = {ti.task_id: str(ti.state) for ti in done.get_task_instances()}
     with create_session() as session:
         found = session.scalars(XComModel.get_many(run_id=done.run_id, dag_ids=dag.dag_id)).all()
@@ -36,10 +37,12 @@ def run(dag):
 first = run(dag.dag)
 with tl.open() as lake, lake.commit("orders@main") as commit:
     commit.put("/2.csv", b"day,id,amount\\n2026-03-03,3,4.00\\n")
-second = run(dag.dag)
+moment = datetime.now(UTC)
+second = run(dag.dag, logical_date=moment)
+cleared = run(dag.dag, logical_date=moment)
 dag.dag.get_task("arrived").timeout = 0
 third = run(dag.dag)
-told = {"commits": [first, second, third], "odd": run(odd.dag), "reasons": odd.reasons}
+told = {"commits": [first, second, cleared, third], "odd": run(odd.dag), "reasons": odd.reasons}
 Path(sys.argv[1]).write_text(json.dumps(told))
 """
 
@@ -131,7 +134,7 @@ pytestmark = pytest.mark.timeout(900)  # it may have to install Airflow
 
 
 def test_the_dag_runs_once_for_each_commit(told: Any, served: Served):
-    first, second, third = told["commits"]
+    first, second, cleared, third = told["commits"]
     with served.open() as lake:
         newer, older = [commit.id for commit in lake.log("orders@main", limit=2)]
         # Those of the lake: it was not run again.
@@ -146,6 +149,7 @@ def test_the_dag_runs_once_for_each_commit(told: Any, served: Served):
         assert (values["report.job"], values["report.commit"]) == (commit, commit)
         assert values["report.rows"] == len(days)
         assert values["show.return_value"] == days
+    assert cleared == second
     assert third["states"] == {"arrived": "skipped", "report": "skipped", "show": "skipped"}
 
 

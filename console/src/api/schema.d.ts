@@ -1131,6 +1131,8 @@ export interface paths {
         /**
          * List Pipelines
          * @description The pipelines of a project, or of all, that the caller may read.
+         *
+         *     With `environment` those of one of the project's.
          */
         get: operations["pipelines_list_pipelines"];
         put?: never;
@@ -1254,11 +1256,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Pipeline */
+        /**
+         * Get Pipeline
+         * @description A pipeline, with its spec; with `environment` as it is there.
+         */
         get: operations["pipelines_get_pipeline"];
         put?: never;
         post?: never;
-        /** Delete Pipeline */
+        /**
+         * Delete Pipeline
+         * @description Delete a pipeline, or with `environment` only what it is there.
+         */
         delete: operations["pipelines_delete_pipeline"];
         options?: never;
         head?: never;
@@ -1395,7 +1403,7 @@ export interface paths {
         put?: never;
         /**
          * Run Pipeline
-         * @description Start a job at the present heads.
+         * @description Start a job at the present heads, or at those of an environment.
          */
         post: operations["pipelines_run_pipeline"];
         delete?: never;
@@ -1521,6 +1529,129 @@ export interface paths {
         post?: never;
         /** Delete Pool */
         delete: operations["pipelines_delete_pool"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Environments
+         * @description The environments of a project, or of all that the caller may read.
+         */
+        get: operations["environments_list_environments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/environments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Environment
+         * @description A branch of every repo of a project, and its pipelines on them. No data is copied.
+         */
+        post: operations["environments_create_environment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/environments/{environment}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Environment
+         * @description Which pipelines and branches are not as in its base.
+         */
+        get: operations["environments_get_environment"];
+        put?: never;
+        post?: never;
+        /** Delete Environment */
+        delete: operations["environments_delete_environment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/environments/{environment}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diff Environment
+         * @description What code, schemas and rows differ in; of each table up to `rows` of these.
+         *
+         *     The code of a pipeline is only for those who may read all that it reads, as it names that.
+         */
+        get: operations["environments_diff_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/environments/{environment}/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sync Environment
+         * @description Bring it what its base got since.
+         */
+        post: operations["environments_sync_environment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/environments/{environment}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merge Environment
+         * @description Publish its code and data. What was computed there is not computed again.
+         */
+        post: operations["environments_merge_environment"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1989,6 +2120,106 @@ export interface paths {
          *     The answer comes when they are durable: {"commit", "rows", "malformed"}.
          */
         post: operations["flows_send_rows"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Deliveries
+         * @description Deliveries of a project, a pipeline or all that the caller may read, newest first.
+         */
+        get: operations["egress_list_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pipelines/{project}/{repo}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver
+         * @description Send the newest output to the pipeline's targets, or to one.
+         */
+        post: operations["egress_deliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pipelines/{project}/{repo}/deliveries/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry Deliveries
+         * @description Try again what failed, and at once what waits for its next try.
+         */
+        post: operations["egress_retry_deliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pipelines/{project}/{repo}/deliveries/skip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Skip Deliveries
+         * @description Leave out what failed or waits; those behind it go on.
+         */
+        post: operations["egress_skip_deliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Export
+         * @description Send a version to a target now, from the server.
+         */
+        post: operations["egress_export"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3130,6 +3361,30 @@ export interface components {
             /** If Head */
             if_head?: string | null;
         };
+        /**
+         * BranchState
+         * @description A branch in an environment: commits that it has and its base has not, and the reverse.
+         */
+        BranchState: {
+            repo: components["schemas"]["RepoName"];
+            /** Branch */
+            branch: string;
+            /** Base */
+            base: string;
+            state: components["schemas"]["DataState"];
+            /** Kind */
+            kind: string;
+            /**
+             * Ahead
+             * @default 0
+             */
+            ahead: number;
+            /**
+             * Behind
+             * @default 0
+             */
+            behind: number;
+        };
         /** Cancel */
         Cancel: {
             /**
@@ -3270,6 +3525,20 @@ export interface components {
             message: string;
         };
         /**
+         * CodeDiff
+         * @description What the code of a pipeline differs in: `text` is a unified diff of its spec and files.
+         */
+        CodeDiff: {
+            name: components["schemas"]["RepoName"];
+            state: components["schemas"]["CodeState"];
+            /** Version */
+            version: number;
+            /** Base Version */
+            base_version: number;
+            /** Text */
+            text: string;
+        };
+        /**
          * CodeFile
          * @description A file that travels with a pipeline; `data` is its bytes in base64.
          */
@@ -3279,6 +3548,12 @@ export interface components {
             /** Data */
             data: string;
         };
+        /**
+         * CodeState
+         * @description How a pipeline in an environment is to that of its base.
+         * @enum {string}
+         */
+        CodeState: "same" | "new" | "changed" | "deleted" | "behind" | "conflict";
         /**
          * Collect
          * @description `grace` is in seconds; without it the lake's own.
@@ -3612,6 +3887,12 @@ export interface components {
             rows_out?: number | null;
         };
         /**
+         * DataState
+         * @description How a branch in an environment is to the one it stands for.
+         * @enum {string}
+         */
+        DataState: "same" | "ahead" | "behind" | "diverged";
+        /**
          * DatumInfo
          * @description A unit of work, what became of it, and why.
          */
@@ -3704,6 +3985,7 @@ export interface components {
              * @default false
              */
             no_reprocess: boolean;
+            environment?: components["schemas"]["EnvironmentName"] | null;
         };
         /**
          * DeclaredPipeline
@@ -3757,6 +4039,60 @@ export interface components {
             kind: "delete";
         };
         /**
+         * Deliver
+         * @description To one target, or to all.
+         */
+        Deliver: {
+            /** Target */
+            target?: string | null;
+        };
+        /**
+         * Delivery
+         * @description One version of a pipeline's output on its way to one target.
+         */
+        Delivery: {
+            pipeline: components["schemas"]["RepoName"];
+            /** Commit */
+            commit: string;
+            /** Target */
+            target: string;
+            /** Kind */
+            kind: string;
+            state: components["schemas"]["DeliveryState"];
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Attempt
+             * @default 0
+             */
+            attempt: number;
+            /**
+             * Created
+             * Format: date-time
+             * @default 1970-01-01T00:00:00.000000Z
+             */
+            created: string;
+            /** Started */
+            started?: string | null;
+            /** Finished */
+            finished?: string | null;
+            /** Next Try */
+            next_try?: string | null;
+            /** Receipt */
+            receipt?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * DeliveryState
+         * @description WAITING also between two tries. SKIPPED: a newer version went out instead.
+         * @enum {string}
+         */
+        DeliveryState: "waiting" | "running" | "done" | "failed" | "skipped";
+        /**
          * Ending
          * @description All that a transaction does. It happens as a whole, once.
          */
@@ -3773,6 +4109,97 @@ export interface components {
              * @default
              */
             author: string;
+        };
+        /**
+         * Environment
+         * @description A project seen through branches of its own.
+         */
+        Environment: {
+            /** Project */
+            project: string;
+            /** Name */
+            name: string;
+            /** Base */
+            base: string;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Author */
+            author: string;
+        };
+        /**
+         * EnvironmentDiff
+         * @description All that an environment differs in from its base: code, schema and rows.
+         */
+        EnvironmentDiff: {
+            environment: components["schemas"]["Environment"];
+            /** Code */
+            code: components["schemas"]["CodeDiff"][];
+            /** Repos */
+            repos: components["schemas"]["RepoDelta"][];
+        };
+        /** EnvironmentName */
+        EnvironmentName: {
+            /** Project */
+            project: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * EnvironmentReport
+         * @description What a merge or a sync of an environment did, or would do.
+         *
+         *     `conflicts` are in words; with any, nothing was done. `set_id` is that of its commits.
+         */
+        EnvironmentReport: {
+            environment: components["schemas"]["Environment"];
+            /** Action */
+            action: string;
+            /**
+             * Steps
+             * @default []
+             */
+            steps: components["schemas"]["Step"][];
+            /**
+             * Conflicts
+             * @default []
+             */
+            conflicts: string[];
+            /** Set Id */
+            set_id?: string | null;
+            /**
+             * Published
+             * @default 0
+             */
+            published: number;
+            /**
+             * Started
+             * @default 0
+             */
+            started: number;
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run: boolean;
+        };
+        /**
+         * EnvironmentStatus
+         * @description An environment, and where it is not as its base.
+         */
+        EnvironmentStatus: {
+            environment: components["schemas"]["Environment"];
+            /** Pipelines */
+            pipelines: components["schemas"]["PipelineState"][];
+            /** Branches */
+            branches: components["schemas"]["BranchState"][];
+            /**
+             * Unfinished
+             * @default 0
+             */
+            unfinished: number;
         };
         /**
          * Erase
@@ -3857,6 +4284,39 @@ export interface components {
             deep: boolean;
         };
         /**
+         * Export
+         * @description `target` is one as a spec has it. `password` is for this once.
+         */
+        Export: {
+            /** Ref */
+            ref: string;
+            /** Target */
+            target: {
+                [key: string]: unknown;
+            };
+            /** Password */
+            password?: string | null;
+        };
+        /**
+         * Exported
+         * @description What an export brought where. `receipt` has rows, files and bytes as far as they count.
+         */
+        Exported: {
+            repo: components["schemas"]["RepoName"];
+            /** Commit */
+            commit: string;
+            /** Path */
+            path: string;
+            /** Kind */
+            kind: string;
+            /** Note */
+            note: string;
+            /** Receipt */
+            receipt?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * FileInfo
          * @description A file or folder at a commit. A folder's size is the sum of what is below it.
          */
@@ -3933,6 +4393,11 @@ export interface components {
              * @default 0
              */
             erased_files: number;
+            /**
+             * Outside Files
+             * @default 0
+             */
+            outside_files: number;
             /** Problems */
             problems?: components["schemas"]["Problem"][];
         };
@@ -4273,6 +4738,11 @@ export interface components {
              * @default
              */
             lane: string;
+            /**
+             * Environment
+             * @default
+             */
+            environment: string;
         };
         /**
          * JobInput
@@ -4555,6 +5025,24 @@ export interface components {
              */
             kind: "create_repo";
         };
+        /** MergeEnvironment */
+        MergeEnvironment: {
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run: boolean;
+            /**
+             * Force
+             * @default false
+             */
+            force: boolean;
+            /**
+             * Delete
+             * @default false
+             */
+            delete: boolean;
+        };
         /**
          * MergeReport
          * @description What a merge did, or would do.
@@ -4648,6 +5136,16 @@ export interface components {
              * @default
              */
             message: string;
+        };
+        /** NewEnvironment */
+        NewEnvironment: {
+            /** Name */
+            name: string;
+            /**
+             * Base
+             * @default main
+             */
+            base: string;
         };
         /** NewGrant */
         NewGrant: {
@@ -5050,6 +5548,26 @@ export interface components {
          * Page
          * @description Some items of a list, and the cursor of the next page; None on the last.
          */
+        Page_Delivery_: {
+            /** Items */
+            items: components["schemas"]["Delivery"][];
+            /** Next */
+            next?: string | null;
+        };
+        /**
+         * Page
+         * @description Some items of a list, and the cursor of the next page; None on the last.
+         */
+        Page_Environment_: {
+            /** Items */
+            items: components["schemas"]["Environment"][];
+            /** Next */
+            next?: string | null;
+        };
+        /**
+         * Page
+         * @description Some items of a list, and the cursor of the next page; None on the last.
+         */
         Page_Event_: {
             /** Items */
             items: components["schemas"]["Event"][];
@@ -5390,6 +5908,22 @@ export interface components {
             note: string;
         };
         /**
+         * PipelineState
+         * @description A pipeline in an environment. Version 0 is none.
+         */
+        PipelineState: {
+            name: components["schemas"]["RepoName"];
+            state: components["schemas"]["CodeState"];
+            /** Version */
+            version: number;
+            /** Base Version */
+            base_version: number;
+            /** Last Job */
+            last_job?: string | null;
+            /** Last State */
+            last_state?: string | null;
+        };
+        /**
          * PipelineText
          * @description A version of a pipeline as it can be edited: YAML, and the files that travel with it.
          */
@@ -5679,6 +6213,50 @@ export interface components {
             id: string;
         };
         /**
+         * RepoDelta
+         * @description What a repo holds in an environment and not in its base, and the reverse.
+         */
+        RepoDelta: {
+            repo: components["schemas"]["RepoName"];
+            /** Branch */
+            branch: string;
+            /** Base */
+            base: string;
+            state: components["schemas"]["DataState"];
+            /** Kind */
+            kind: string;
+            /**
+             * Added
+             * @default 0
+             */
+            added: number;
+            /**
+             * Removed
+             * @default 0
+             */
+            removed: number;
+            /**
+             * Modified
+             * @default 0
+             */
+            modified: number;
+            /**
+             * Bytes
+             * @default 0
+             */
+            bytes: number;
+            /**
+             * Paths
+             * @default []
+             */
+            paths: string[];
+            /**
+             * Tables
+             * @default []
+             */
+            tables: components["schemas"]["TableDelta"][];
+        };
+        /**
          * RepoKind
          * @description What a repo is for. Only `USER` repos are written to by people.
          * @enum {string}
@@ -5951,6 +6529,16 @@ export interface components {
             description: string;
         };
         /**
+         * Settle
+         * @description Deliveries to try again or to leave out: to one target, of one job, or all.
+         */
+        Settle: {
+            /** Target */
+            target?: string | null;
+            /** Job */
+            job?: string | null;
+        };
+        /**
          * Setup
          * @description The first user of a lake, made with the token that the server showed when it started.
          */
@@ -6108,6 +6696,11 @@ export interface components {
              */
             flows_behind: string[];
             /**
+             * Undelivered
+             * @default []
+             */
+            undelivered: string[];
+            /**
              * Server
              * @default
              */
@@ -6136,6 +6729,22 @@ export interface components {
             };
             /** Job */
             job: string | null;
+        };
+        /**
+         * Step
+         * @description One thing that a merge or a sync did, or would do.
+         */
+        Step: {
+            /** What */
+            what: string;
+            name: components["schemas"]["RepoName"];
+            /** Action */
+            action: string;
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
         };
         /**
          * StreamStatus
@@ -6212,6 +6821,68 @@ export interface components {
             state_bytes: number;
             /** Seconds */
             seconds?: number | null;
+        };
+        /**
+         * SyncEnvironment
+         * @description `strategy` is `ours` or `theirs`; ours is what the environment has.
+         */
+        SyncEnvironment: {
+            /** Strategy */
+            strategy?: string | null;
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run: boolean;
+        };
+        /**
+         * TableDelta
+         * @description What a table differs in: columns as `+ city string`, rows in numbers and some as samples.
+         *
+         *     `error` says why its rows could not be compared.
+         */
+        TableDelta: {
+            /** Path */
+            path: string;
+            /**
+             * Columns
+             * @default []
+             */
+            columns: string[];
+            /**
+             * Key
+             * @default []
+             */
+            key: string[];
+            /**
+             * Added
+             * @default 0
+             */
+            added: number;
+            /**
+             * Removed
+             * @default 0
+             */
+            removed: number;
+            /**
+             * Changed
+             * @default 0
+             */
+            changed: number;
+            /** Rows */
+            rows?: number | null;
+            /**
+             * Samples
+             * @default []
+             */
+            samples: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Error
+             * @default
+             */
+            error: string;
         };
         /**
          * TableInfo
@@ -10042,6 +10713,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string | null;
+                environment?: string | null;
                 /** @description How many items at most. */
                 limit?: number;
                 /** @description Go on after the page that gave this as `next`. */
@@ -10346,7 +11018,9 @@ export interface operations {
     };
     pipelines_due: {
         parameters: {
-            query?: never;
+            query?: {
+                environment?: string | null;
+            };
             header?: never;
             path: {
                 project: string;
@@ -10397,6 +11071,7 @@ export interface operations {
         parameters: {
             query?: {
                 version?: number | null;
+                environment?: string | null;
             };
             header?: never;
             path: {
@@ -10450,6 +11125,7 @@ export interface operations {
             query?: {
                 force?: boolean;
                 keep_repo?: boolean;
+                environment?: string | null;
             };
             header?: never;
             path: {
@@ -10807,7 +11483,9 @@ export interface operations {
     };
     pipelines_run_pipeline: {
         parameters: {
-            query?: never;
+            query?: {
+                environment?: string | null;
+            };
             header?: never;
             path: {
                 project: string;
@@ -11238,6 +11916,372 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    environments_list_environments: {
+        parameters: {
+            query?: {
+                project?: string | null;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description Go on after the page that gave this as `next`. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Environment_"];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    environments_create_environment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewEnvironment"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    environments_get_environment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                environment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentStatus"];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    environments_delete_environment: {
+        parameters: {
+            query?: {
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                project: string;
+                environment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    environments_diff_environment: {
+        parameters: {
+            query?: {
+                rows?: number;
+            };
+            header?: never;
+            path: {
+                project: string;
+                environment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentDiff"];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    environments_sync_environment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                environment: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SyncEnvironment"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentReport"];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    environments_merge_environment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                environment: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergeEnvironment"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentReport"];
+                };
             };
             /** @description The request is malformed. */
             422: {
@@ -12563,6 +13607,276 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    egress_list_deliveries: {
+        parameters: {
+            query?: {
+                project?: string | null;
+                pipeline?: string | null;
+                target?: string | null;
+                job?: string | null;
+                failed?: boolean;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description Go on after the page that gave this as `next`. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Delivery_"];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    egress_deliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                repo: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Deliver"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"][];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    egress_retry_deliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                repo: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Settle"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"][];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    egress_skip_deliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                repo: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Settle"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"][];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    egress_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Export"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exported"];
                 };
             };
             /** @description The request is malformed. */

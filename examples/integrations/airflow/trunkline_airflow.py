@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from airflow.sdk import BaseOperator, BaseSensorOperator, Connection, Context, PokeReturnValue
+from airflow.sdk import (
+    BaseOperator,
+    BaseSensorOperator,
+    Connection,
+    Context,
+    PokeReturnValue,
+    Variable,
+)
 from airflow.sdk.exceptions import AirflowException
 
 import trunkline as tl
@@ -31,8 +38,8 @@ def open_lake(connection: str = CONNECTION, project: str | None = None) -> tl.La
 class CommitSensor(BaseSensorOperator):
     """Waits until a branch has another commit than when this task last saw one; its id.
 
-    Of several commits since then it takes the newest. What it saw is what it returned in earlier
-    runs of its DAG, so these should not overlap: `max_active_runs=1`.
+    Of several commits since then it takes the newest. What it saw is kept in a variable of
+    Airflow, so runs of its DAG should not overlap: `max_active_runs=1`.
     """
 
     template_fields: Sequence[str] = ("branch",)
@@ -44,11 +51,17 @@ class CommitSensor(BaseSensorOperator):
 
     def poke(self, context: Context) -> PokeReturnValue:
         task = context["ti"]
-        seen = task.xcom_pull(task_ids=task.task_id, include_prior_dates=True)
+        place = f"trunkline.{task.dag_id}.{task.task_id}.{task.map_index}"
+        kept = Variable.get(place, default={}, deserialize_json=True)
+        # The same run asks again if it was cleared, and is to get a commit again.
+        seen = kept.get("before" if kept.get("run") == task.run_id else "commit")
         with open_lake(self.connection) as lake:
             head = next((commit.id for commit in lake.log(self.branch, limit=1)), None)
-        self.log.info("%s is at %s, seen was %s", self.branch, head, seen)
-        return PokeReturnValue(head not in (None, seen), head)
+        if head in (None, seen):
+            return PokeReturnValue(False)
+        kept = {"run": task.run_id, "commit": head, "before": seen}
+        Variable.set(place, kept, serialize_json=True)
+        return PokeReturnValue(True, head)
 
 
 class RunPipeline(BaseOperator):

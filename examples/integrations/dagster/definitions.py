@@ -7,7 +7,7 @@ import trunkline as tl
 
 
 @dg.asset(deps=[dg.AssetKey(["default", "report"])])
-def notice(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+def notice() -> dg.MaterializeResult:
     """An asset of Dagster's own, made from one of the lake's."""
     with tl.open() as lake:
         commit = lake.commit_info("report@main").id

@@ -32,7 +32,7 @@ def draw(
     ctx: typer.Context,
     dot: Annotated[bool, typer.Option("--dot", help="As Graphviz reads it.")] = False,
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="As a picture, into a file.")
+        str | None, typer.Option("--svg", metavar="FILE", help="As a picture, into a file.")
     ] = None,
     at: Annotated[
         str | None, typer.Option("--at", metavar="ID", help="As it was at a commit set.")
@@ -44,8 +44,8 @@ def draw(
         graph = lake.graph() if at is None else graph_of(lake.overview(lake.project, at))
         kinds = {str(one.name): one.kind for one in lake.pipelines()} if svg else {}
     if svg is not None:
-        _write(svg, picture(graph, kinds))
-        run.output.done({"svg": str(svg)}, f"Wrote {svg}.")
+        _write(Path(svg), picture(graph, kinds))
+        run.output.done({"svg": svg}, f"Wrote {svg}.")
     elif dot:
         run.output.item({"dot": graph.to_dot()}, lambda _: graph.to_dot().splitlines())
     else:
