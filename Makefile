@@ -48,6 +48,7 @@ bench: $(STAMP) java ## measure what we answer for, as ratios
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(STAMP) $(MODULES) ## write what is made from the code: reference pages, man page, the console's types
+	@$(BIN)/python -m trunkline.pipelines.spec.schema
 	@$(BIN)/python -m tests.docs.generate_cli
 	@$(BIN)/python -m tests.docs.generate_spec
 	@$(BIN)/python -m tests.docs.generate_man

@@ -19,6 +19,7 @@ OUTSIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "readme.md",
     "benchmarks/README.md": "benchmarks.md",
+    "examples/README.md": "examples/README.md",
     **{
         f"examples/{folder.name}/README.md": f"examples/{folder.name}.md"
         for folder in sorted((ROOT / "examples").iterdir())
@@ -64,6 +65,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         new = _on_site(target)
         if new is None:
             return text if mark == "" else ""
+        if text.endswith(".md"):
+            text = _title(ROOT / target) or text
         base = posixpath.dirname(page.file.src_uri) or "."
         return f"{mark}[{text}]({posixpath.relpath(new, base)}{anchor})"
 
@@ -73,6 +76,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         parts += [_LINK.sub(link, markdown[start : fence.start()]), fence["open"], fence["rest"]]
         start = fence.end()
     return "".join([*parts, _LINK.sub(link, markdown[start:])])
+
+
+def _title(source: Path) -> str:
+    """What a page is called, where the link to it only has the name of its file."""
+    text = source.read_text(encoding="utf-8") if source.is_file() else ""
+    found = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _on_site(target: str) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import trunkline as tl
+from tests.integrations.peers import EXAMPLES
 from tests.serving import serving
 from tests.spark import SHORT_LIVED_CONF
 
@@ -27,21 +28,19 @@ def _command(name: str, script: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def _query(name: str, repo: str, sql: str) -> dict[str, Any]:
+def _query(name: str, repo: str, sql: str, **more: Any) -> dict[str, Any]:
     return {
         "pipeline": {"name": name},
         "input": {"pfs": {"repo": repo, "glob": "/"}},
         "transform": {"sql": sql},
+        **more,
     }
 
 
-PIPELINES = [
-    _query(
-        "report",
-        "orders",
-        "SELECT day, count(*) AS orders, sum(amount) AS revenue FROM orders GROUP BY day",
-    ),
+PIPELINES: list[Any] = [
+    EXAMPLES / "report.yaml",
     _query("best", "report", "SELECT max(revenue) AS revenue FROM report"),
+    _query("total", "orders", "SELECT sum(amount) AS amount FROM orders", schedule=BY_HAND),
     _command("broken", "echo the scale is empty >&2; exit 3"),
     _command("slow", "sleep 300"),
     _command("brief", "sleep 4"),

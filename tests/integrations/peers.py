@@ -30,6 +30,7 @@ class Peer:
             capture_output=True,
             text=True,
             check=False,
+            timeout=240,
         )
 
 
@@ -51,7 +52,8 @@ def _installed(config: pytest.Config, packages: tuple[str, ...]) -> Path:
     assert config.cache is not None
     folder = config.cache.mkdir(packages[0].replace("==", "-"))
     done = folder / ".installed"
-    if not done.exists():
+    wanted = "\n".join(packages)
+    if not done.exists() or done.read_text() != wanted:
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target"]
         ran = subprocess.run(
             [*install, str(folder), *packages], capture_output=True, text=True, check=False
@@ -59,5 +61,5 @@ def _installed(config: pytest.Config, packages: tuple[str, ...]) -> Path:
         if ran.returncode and any(words in ran.stderr for words in AWAY):
             pytest.skip(f"{packages[0]} cannot be installed: the package registry is out of reach")
         assert ran.returncode == 0, ran.stderr
-        done.touch()
+        done.write_text(wanted)
     return folder

@@ -14,6 +14,7 @@ export interface JobFilter {
 
 export type Started = Schema<"Started">;
 export type CommitSet = Schema<"CommitSet">;
+export type Delivery = Schema<"Delivery">;
 
 export const SHORTEST_ID = 8;
 const MOST = 1000;
@@ -85,6 +86,21 @@ export const jobQueries = {
           ),
         ),
     }),
+  /** Where its output went, by target. */
+  deliveries: (name: RepoName, id: string) =>
+    queryOptions({
+      queryKey: key("jobs", name, "deliveries", id),
+      queryFn: () =>
+        everything((cursor) =>
+          data(
+            api.GET("/api/v1/deliveries", {
+              params: {
+                query: { pipeline: `${name.project}/${name.repo}`, job: id, cursor, limit: MOST },
+              },
+            }),
+          ),
+        ),
+    }),
   /** The jobs of a commit set; none if it has none. */
   ofSet: (id: string) =>
     queryOptions({
@@ -108,3 +124,12 @@ export const cancelJob = (name: RepoName, id: string, reason = "") =>
 /** Tries again what failed in a set, as a new set. */
 export const rerunSet = (id: string): Promise<Started> =>
   data(api.POST("/api/v1/sets/{set_id}/rerun", { params: { path: { set_id: id } } }));
+
+/** Tries again what failed to go out to a target. */
+export const retryDelivery = ({ pipeline, target, commit }: Delivery) =>
+  data(
+    api.POST("/api/v1/pipelines/{project}/{repo}/deliveries/retry", {
+      params: { path: pipeline },
+      body: { target, job: commit },
+    }),
+  );

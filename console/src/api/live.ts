@@ -28,6 +28,7 @@ export const STALE: Record<string, Noun[]> = {
   repo: ["repos", "overview", "status", "search"],
   job: [...JOBS, "commits", "repos", "tables"],
   progress: ["jobs", "flows"],
+  delivery: ["jobs", "status"],
   pipeline: ["pipelines", "overview", "repos", "jobs", "flows", "status"],
   schedule: ["pipelines", "jobs"],
 };

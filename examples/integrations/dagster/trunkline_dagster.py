@@ -120,8 +120,8 @@ def _unfinished(lake: tl.Lake, started: str) -> Iterator:
 
 
 def _result(place: str, job) -> dg.MaterializeResult:
-    rows = {} if job.counts.rows_out is None else {"dagster/row_count": job.counts.rows_out}
-    facts = {"commit": job.output_commit, "job": _link(place, job), **rows}
+    """With the rows that this job wrote: none if nothing had changed."""
+    facts = {"commit": job.output_commit, "rows": job.counts.rows_out, "job": _link(place, job)}
     return dg.MaterializeResult(asset_key=key_of(job.pipeline), metadata=facts)
 
 

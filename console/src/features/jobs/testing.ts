@@ -33,6 +33,7 @@ export function job(id: string, repo: string, more: Partial<Job> = {}): Job {
     priority: 0,
     replay: "",
     lane: "",
+    environment: "",
     ...more,
   };
 }

@@ -10,6 +10,7 @@ import { Facts, Panel } from "~/ui/Page";
 import { Lasting, Time } from "~/ui/Time";
 import { DatumBar } from "../DatumBar";
 import { countsInWords, unitOf } from "../words";
+import { Deliveries } from "./Deliveries";
 import { Inputs } from "./Inputs";
 import styles from "./OverviewTab.module.css";
 import { TimesBar } from "./TimesBar";
@@ -38,6 +39,7 @@ export function OverviewTab({ job }: { job: Job }) {
         <Panel title="Where its time went" padded>
           <TimesBar job={job} />
         </Panel>
+        <Deliveries job={job} />
       </div>
       <div className="stack">
         <Panel title="What it did" padded>
@@ -63,6 +65,7 @@ export function OverviewTab({ job }: { job: Job }) {
                 </Link>,
               ],
               ["Branch", job.branch],
+              ["Environment", job.environment || undefined],
               ["Created", <Moment key="c" at={job.created} />],
               ["Started", job.started && <Moment at={job.started} />],
               ["Finished", job.finished && <Moment at={job.finished} />],
