@@ -32,7 +32,7 @@ backup create|list|restore
 datum inspect|list
 job cancel|inspect|list|logs|rerun|wait|why
 pipeline apply|backfill|delete|inspect|list|pause|restore|resume|run|schema|versions|why
-ingest list|pause|start|status
+ingest add|list|pause|start|status
 egress inspect|list|retry|run|skip
 env create|delete|diff|list|merge|status|sync
 pool delete|list|set

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
 import typer
 
 from trunkline.cli import complete
 from trunkline.cli.command import Command, Group
+from trunkline.errors import Usage
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -120,6 +121,20 @@ Env = Annotated[
     ),
 ]
 Limit = Annotated[int | None, typer.Option("--limit", "-n", help="At most so many.")]
+
+
+PAIR = "NAME=VALUE"
+
+
+def pairs(name: str, given: Sequence[str] | None) -> dict[str, str]:
+    """Settings as they are typed, one after the other."""
+    found = {}
+    for text in given or ():
+        setting, equals, value = text.partition("=")
+        if not equals or not setting:
+            raise Usage(f"{name}: {text!r} is not {PAIR}.")
+        found[setting] = value
+    return found
 
 
 def listed(given: list[str] | None) -> list[str] | None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 
 from trunkline.cli import session
-from trunkline.cli.arguments import App, Ref, listed
+from trunkline.cli.arguments import PAIR, App, Ref, listed, pairs
 from trunkline.cli.session import Session
-from trunkline.errors import Usage
 from trunkline.sdk.egress import Progress
 
 app = App()
-
-_PAIR = "NAME=VALUE"
 
 
 @app.command()
@@ -55,7 +52,7 @@ def export(
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar=_PAIR, help="A setting of the target."),
+        typer.Option("--option", metavar=PAIR, help="A setting of the target."),
     ] = None,
     secret: Annotated[
         list[str] | None,
@@ -73,22 +70,12 @@ def export(
         "key": listed(key),
         "keep": keep,
         "body": body,
-        "options": _pairs("--option", option),
-        **_secrets(_pairs("--secret", secret)),
+        "options": pairs("--option", option),
+        **_secrets(pairs("--secret", secret)),
     }
     with run.open() as lake, _counting(run) as progress:
         done = lake.export(ref, target, progress=progress, **options)
     run.output.done(done, f"Exported {ref}: {done.note}.")
-
-
-def _pairs(name: str, given: Sequence[str] | None) -> dict[str, str]:
-    found = {}
-    for text in given or ():
-        setting, equals, value = text.partition("=")
-        if not equals or not setting:
-            raise Usage(f"{name}: {text!r} is not {_PAIR}.")
-        found[setting] = value
-    return found
 
 
 def _secrets(given: dict[str, str]) -> dict[str, Any]:

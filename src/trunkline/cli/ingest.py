@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from trunkline.cli import complete, session, streamviews
-from trunkline.cli.arguments import App
+from trunkline.cli.arguments import App, listed, pairs
 from trunkline.cli.stream import Everywhere
+from trunkline.errors import Usage
 
 app = App(name="ingest", help="Ingests: what brings data into the lake by itself.")
 
@@ -55,6 +56,81 @@ def status(
         run.output.item(found[0], lambda one: streamviews.ingest_page(one, run.output.style))
     if any(str(one.state) == "failed" for one in found):
         raise typer.Exit(1)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, and that of its repo.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A folder, s3://bucket/dir/, postgresql://host/db#table, https://api/path, "
+            "delta:DIR, iceberg:NAMESPACE.TABLE or kafka://host:9092/topic.",
+            show_default=False,
+        ),
+    ],
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="SQL", help="Of a database, not a table.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COLUMN", help="Of a database: one that grows.")
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", metavar="COLUMN", help="What tells rows apart; may be repeated."),
+    ] = None,
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="PAUSE", help="How often it is asked: 10m.")
+    ] = None,
+    schema: Annotated[
+        str | None, typer.Option("--schema", metavar="DDL", help="The columns of its table.")
+    ] = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Any other field; the value is YAML."),
+    ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--secret", metavar="SETTING=NAME", help="A setting that is a secret of the lake."
+        ),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--show", help="Only print the spec, to keep it in a file.")
+    ] = False,
+) -> None:
+    """Bring data in from a folder, bucket, database, API, table or topic, without a spec."""
+    from trunkline.model import yamltext
+    from trunkline.pipelines.spec import read_raw
+    from trunkline.pipelines.spec.ingestaddresses import source_of
+
+    run = session.of(ctx)
+    fields = {"query": query, "by": by, "key": listed(key), "every": every}
+    fields |= {field: _yaml(field, text) for field, text in pairs("--set", more).items()}
+    spec: dict[str, Any] = {
+        "ingest": {"name": name},
+        "source": source_of(source, fields, pairs("--secret", secret)),
+        **({"schema": schema} if schema else {}),
+    }
+    if show:
+        read_raw(spec, where="ingest add", project=run.settings.text("project"))
+        run.output.item(spec, lambda _: yamltext.lines(spec))
+        return
+    with run.open() as lake:
+        done = lake.apply(spec)
+    said = ", ".join(f"{one.action} {one.name}, version {one.version}" for one in done.applied)
+    run.output.done(done, f"{said[:1].upper()}{said[1:]}. A worker, or trunkline run, runs it.")
+
+
+def _yaml(field: str, text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise Usage(f"--set {field}: {text!r} is no YAML.") from None
 
 
 @app.command()
