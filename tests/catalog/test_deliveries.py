@@ -86,6 +86,21 @@ def test_the_last_that_arrived_and_what_failed_since(database: Database, repo: i
         assert deliveries.failing(session) == []
 
 
+def test_what_is_older_than_what_went_out_is_not_tried_again(database: Database, repo: int):
+    with database.write() as session:
+        for commit, state in (("a", FAILED), ("b", DONE), ("c", FAILED)):
+            enqueue(session, repo, commit)
+            over(session, first(session), state)
+        assert not deliveries.retry(session, repo, "t", "a")
+        enqueue(session, repo, "d")
+        assert deliveries.retry(session, repo, "t", "c")
+        newest = deliveries.newest_waiting(session, repo, "t")
+        assert newest is not None
+        assert deliveries.take(session, newest, "w", LEASE) is not None
+        assert not deliveries.retry(session, repo, "t", "c")
+        assert [row.shown.state for row in deliveries.listed(session, commit_id="a")] == [FAILED]
+
+
 def test_again(database: Database, repo: int):
     with database.write() as session:
         enqueue(session, repo, "a")

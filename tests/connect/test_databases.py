@@ -135,3 +135,12 @@ def test_rows_come_in_blocks(tmp_path: Path) -> None:
         assert sizes == [2, 2, 1]
         later = read(database, connection, origin, size=9, by="id", after=4)
         assert [block.of("id") for block in later] == [(4, 5)]
+
+
+def test_a_password_where_what_is_told_ends(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/a.db")
+    database._hidden = "hush_hush"
+    asked = f"SELECT {'x' * 281}hush_hush"  # "no such column: " comes before it
+    with pytest.raises(TrunklineError) as caught, database.connect() as connection:
+        connection.exec_driver_sql(asked)
+    assert "xxx***" in caught.value.message and "hush" not in caught.value.message

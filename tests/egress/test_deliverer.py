@@ -9,7 +9,7 @@ from tests.egress.worlds import DONE, FAILED, World, there
 from tests.notices.receivers import Receiver
 from trunkline.egress.deliverer import GONE, NEWER
 from trunkline.egress.targets.folder import FolderSender
-from trunkline.errors import NotFound
+from trunkline.errors import NotFound, Unavailable
 from trunkline.storage.catalog import deliveries, repos
 
 
@@ -133,6 +133,50 @@ def test_one_that_was_stopped_is_not_counted_as_tried(world: World, receiver: Re
         assert deliveries.take(session, row, "dead", 1) is not None
     (done,) = world.drain()
     assert (done.state, done.attempt) == (DONE, 2)
+
+
+def test_a_bug_at_the_door_is_a_failure(world: World, monkeypatch: pytest.MonkeyPatch):
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("hush")
+
+    monkeypatch.setattr("trunkline.egress.deliverer.open_target", broken)
+    done = world.send(world.commit(a="1"), {"webhook": {"url": "http://127.0.0.1:9"}})
+    assert (done.state, done.attempt) == (FAILED, 1)
+    assert done.reason == "A bug in the target: ValueError."
+
+
+def test_who_cannot_renew_for_too_long_stops(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The catalog is away: another may have the delivery, so the first writes nothing more."""
+    out = tmp_path / "out"
+    world.enqueue(world.commit(a="1"), {"folder": {"path": str(out)}})
+    slow, lost = world.deliverer(), threading.Event()
+    build = FolderSender._build
+
+    def wait(self: FolderSender, *args: object) -> None:
+        build(self, *args)  # type: ignore[arg-type]
+        lost.set()
+        assert self.berth.stop.wait(20)
+
+    def away(*_: object) -> None:
+        raise Unavailable("The catalog is away.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FolderSender, "_build", wait)
+        patch.setattr(slow, "_renew", away)
+        slow._look()
+        assert lost.wait(20)
+        (held,) = slow._held.values()
+        held.renewed -= slow._lease * 2
+        with pytest.raises(Unavailable):
+            slow._look()
+        assert held.stop.is_set() and held.thread is not None
+        held.thread.join()
+    assert there(out) == {} and not (out / ".trunkline.json").exists()
+    assert [(str(one.state), one.attempt) for one in world.listed()] == [("waiting", 0)]
+    world.drain()
+    assert there(out) == {"a": "1"}
 
 
 def test_a_zombie_cannot_say_what_became_of_it(world: World):

@@ -14,9 +14,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.egress.senders import Dock
-from tests.egress.worlds import World
+from tests.egress.worlds import FAILED, World
 from trunkline.egress.targets import kafka
 from trunkline.errors import Precondition, Unavailable
+from trunkline.model.egress import Delivery
 
 
 class Broker:
@@ -129,6 +130,47 @@ def test_a_crash_before_the_commit_is_sent_again(
         dock.send(first)
     assert dock.send(first).note == "sent 2 rows to out"
     assert broker.values() == things(1, 2)
+
+
+def delivered(world: World, broker: Broker, commit: str, topic: str = "out") -> Delivery:
+    return world.send(commit, {"kafka": {"servers": broker.servers, "topic": topic, "key": "id"}})
+
+
+def test_another_topic_begins_anew_and_a_version_that_is_gone_is_said(
+    world: World, dock: Dock, broker: Broker
+) -> None:
+    assert delivered(world, broker, dock.write(things(1, 2)).id).receipt["rows"] == 2
+    second = dock.write(things(1, 2, 3)).id
+    assert delivered(world, broker, second).receipt["rows"] == 1
+    assert delivered(world, broker, dock.write(things(1, 2)).id, "new").receipt["rows"] == 2
+    assert len(broker.messages("new")) == 2
+    with world.lake._core.database.write() as session:
+        session.execute("UPDATE deliveries SET commit_id = :gone WHERE position = 3",
+                        {"gone": "f" * 32})  # fmt: skip
+    done = delivered(world, broker, dock.write(things(1)).id, "new")
+    assert done.state is FAILED
+    assert done.reason.startswith("The version that new has is gone")
+    assert len(broker.messages("new")) == 2
+
+
+def test_the_end_of_what_can_be_read_is_not_the_end(
+    dock: Dock, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The topic goes on behind a transaction of somebody that is open: ours may be there too."""
+    first = dock.write(things(1, 2))
+    dock.send(first)
+    marks = Consumer.get_watermark_offsets
+
+    class Further(Consumer):
+        def get_watermark_offsets(self, *args: Any, **more: Any) -> Any:
+            low, high = marks(self, *args, **more)
+            return low, high + 1 if more.get("cached") else high
+
+    monkeypatch.setattr(kafka, "ASK_SECONDS", 1.0)
+    monkeypatch.setattr("confluent_kafka.Consumer", Further)
+    monkeypatch.setattr(kafka, "_SENDER", "another-sender")
+    with pytest.raises(Unavailable, match="a transaction of somebody is open"):
+        dock.send(first)
 
 
 def test_a_broker_that_is_away(world: World) -> None:

@@ -110,6 +110,23 @@ def test_a_failure_is_seen_and_tried_again(graph: Graph, receiver: Receiver):
         graph.lake.retry_deliveries("report")
 
 
+def test_an_older_one_is_not_sent_over_a_newer(graph: Graph, receiver: Receiver):
+    receiver.statuses = [400]
+    graph.follow("report", "orders", egress=hook(receiver))
+    for n in "12":
+        graph.put("orders", a=n)
+        home(graph.lake).run()
+    assert [str(one.state) for one in graph.lake.deliveries("report")] == ["done", "failed"]
+    with pytest.raises(NotFound) as caught:
+        graph.lake.retry_deliveries("report")
+    assert caught.value.message == (
+        "No delivery of report can be tried again: newer versions went out since."
+    )
+    assert caught.value.hint == "trunkline egress run report sends the newest."
+    (skipped,) = graph.lake.skip_deliveries("report")
+    assert str(skipped.state) == "skipped"
+
+
 def test_one_that_is_left_out(graph: Graph, receiver: Receiver):
     receiver.statuses = [400]
     graph.follow("report", "orders", egress=hook(receiver))

@@ -19,6 +19,7 @@ from sqlalchemy import Engine, NullPool, create_engine, text
 
 import trunkline as tl
 from tests.postgres import postgres
+from trunkline.connect import sqlwriting
 from trunkline.egress.base import Berth, Sent, Shipment
 from trunkline.egress.targets import open_sender
 from trunkline.errors import (
@@ -41,6 +42,7 @@ class Mart:
         self.engine: Engine = create_engine(url, poolclass=NullPool)
         self.options: dict[str, Any] = {"table": "report", "mode": "replace"}
         self.before: Commit | None = None
+        self.stop = threading.Event()
 
     def write(self, rows: pa.Table | Mapping[str, Any]) -> Commit:
         table = rows if isinstance(rows, pa.Table) else pa.table(dict(rows))
@@ -52,7 +54,7 @@ class Mart:
 
     def send(self, commit: Commit) -> Sent:
         target = Target("mart", "sql", options={"url": self.url, **self.options})
-        berth = Berth(RepoName("default", "report"), target, target.options, threading.Event(), "L")
+        berth = Berth(RepoName("default", "report"), target, target.options, self.stop, "L")
         sender = open_sender(berth)
         try:
             sent = sender.send(self.shipment(commit))
@@ -345,3 +347,61 @@ def test_a_database_that_is_away(lake: tl.Lake) -> None:
     mart = Mart(lake, "postgresql+psycopg://nobody@127.0.0.1:1/mart")
     with pytest.raises(Unavailable, match="cannot be reached"):
         mart.deliver({"id": [1]})
+
+
+def test_a_table_that_was_dropped_is_made_and_filled_anew(mart: Mart) -> None:
+    for mode, more in (("append", {}), ("merge", {"key": ["id"]})):
+        name = f"my {mode}"
+        mart.options = {"table": f'"{name}"', "mode": mode, **more}
+        mart.before = None
+        second = mart.options | {"table": mode}  # one beside it, whose name ends alike
+        first = mart.write({"id": [1, 2]})
+        mart.send(first)
+        mart.options, mart.before = second, None
+        mart.send(first)
+        mart.run(f'DROP TABLE "{mode}"')
+        assert mart.send(first).rows == 2
+        mart.run(f'DROP TABLE "{mode}"')
+        mart.deliver({"id": [1, 2, 3]})
+        assert mart.rows(f'SELECT id FROM "{mode}" ORDER BY 1') == [(1,), (2,), (3,)]
+        mart.options = {"table": f'"{name}"', "mode": mode, **more}
+        assert mart.send(first).note == f"{name} had it already"
+
+
+def test_times_without_a_zone_are_in_utc(pg: Mart) -> None:
+    pg.run(f"ALTER DATABASE {pg.engine.url.database} SET timezone = 'Asia/Tokyo'",
+           "CREATE TABLE report (id BIGINT, at TIMESTAMPTZ)")  # fmt: skip
+    pg.deliver({"id": [1], "at": [datetime(2026, 2, 3, 4, 5)]})
+    assert pg.rows("SELECT at FROM report") == [(datetime(2026, 2, 3, 4, 5, tzinfo=UTC),)]
+
+
+def test_who_was_told_to_stop_writes_nothing(mart: Mart) -> None:
+    mart.deliver({"id": [1]})
+    mart.stop.set()
+    with pytest.raises(Unavailable, match="told to stop"):
+        mart.deliver({"id": [2]})
+    assert mart.rows() == [(1,)]
+
+
+def test_merge_where_nothing_can_be_staged(
+    lake: tl.Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with databases other than these two: rows are deleted and inserted."""
+    monkeypatch.setattr(sqlwriting, "_STAGING", ())
+    monkeypatch.setattr(sqlwriting, "_AT_ONCE", 1)
+    mart = Mart(lake, f"sqlite:///{tmp_path}/mart.db")
+    mart.run("CREATE TABLE report (id BIGINT, n BIGINT)")
+    mart.options |= {"mode": "merge", "key": ["id"]}
+    mart.deliver({"id": [1, 2], "n": [1, 2]})
+    mart.deliver({"id": [1, 2], "n": [1, 3]})
+    for rows, said in (
+        ({"id": [3, None], "n": [1, 2]}, "a key that is null: id = None"),
+        ({"id": [3, 3], "n": [1, 2]}, "the same key more than once: id = 3"),
+    ):
+        with pytest.raises(Precondition) as caught:
+            mart.send(mart.write(rows))
+        assert said in caught.value.message
+    mart.run("ALTER TABLE report ADD note INTEGER", "UPDATE report SET note = 7")
+    with pytest.raises(Precondition, match="columns that the output does not have: note"):
+        mart.deliver({"id": [1], "n": [9]})
+    assert mart.rows() == [(1, 1, 7), (2, 3, 7)]

@@ -126,3 +126,13 @@ def test_what_the_server_says_is_told_without_secrets(world: World):
             secrets={"t": "hush-token"},
         )
     assert done.reason == f"{url} answered 422: no such field for ***"
+
+
+def test_a_secret_at_the_end_of_what_is_told(world: World):
+    with answering(422, {}, b"x" * 195 + b"hush-token and more") as url:
+        done = world.send(
+            world.commit(a="1"),
+            {"webhook": {"url": url, "token": "t"}},
+            secrets={"t": "hush-token"},
+        )
+    assert done.reason == f"{url} answered 422: {'x' * 195}*** a"

@@ -440,6 +440,69 @@ def test_a_side_that_moves_while_it_is_merged_is_seen(
     assert heads(chain, "orders", "b") == before
 
 
+def test_a_version_that_is_applied_on_main_while_it_is_merged_is_seen(
+    chain: Graph, monkeypatch: pytest.MonkeyPatch
+):
+    from trunkline.lake import environmentmerge
+
+    change(chain, "b", "orders")
+    chain.run()
+    declare = environmentmerge.declare  # type: ignore[attr-defined]
+
+    def slowly(*given: object, **named: object) -> object:
+        monkeypatch.setattr(environmentmerge, "declare", declare)
+        change(chain, "b", "orders", env=None, word="2")
+        return declare(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(environmentmerge, "declare", slowly)
+    with pytest.raises(BranchMoved, match="pipeline b"):
+        chain.lake.merge_environment("dev")
+    assert chain.lake.pipeline("b").spec["transform"]["env"] == {"WORD": "2"}  # type: ignore[index]
+    with pytest.raises(MergeConflict):
+        chain.lake.merge_environment("dev")
+
+
+def test_what_is_taken_over_waits_for_jobs_that_were_there_before(chain: Graph):
+    chain.put("orders@dev", a="2")
+    chain.run()
+    before = chain.lake.run_pipeline("b")
+    done = chain.lake.merge_environment("dev")
+    assert (done.published, done.started) == (0, 2)
+    ended = [job.id for job in chain.run() if str(job.pipeline) == "b"]
+    assert ended == [before, done.set_id]
+    assert heads(chain, "b", "c") == [done.set_id] * 2
+
+
+def test_nothing_is_taken_over_past_a_rule_that_it_was_not_held_against(chain: Graph):
+    chain.put("orders@dev", a="2")
+    chain.run()
+    chain.follow("b", "orders", description="with a rule")
+    assert chain.run() == [], "the output of now stays as it is"
+    with home(chain.lake)._core.database.write() as session:  # tables, and so rules, need Spark
+        rule = '{"expectations": ["a rule"], '
+        session.execute(
+            "UPDATE pipeline_versions SET spec = :rule || substr(spec, 2) WHERE version = 2",
+            {"rule": rule},
+        )
+    done = chain.lake.merge_environment("dev")
+    assert (done.published, done.started) == (0, 2)
+
+
+def test_a_merge_does_not_run_what_a_clock_starts_and_nobody_touched(alone: Graph):
+    alone.follow("nightly", "orders", schedule={"cron": "0 3 * * *"})
+    alone.put("orders", a="1")
+    alone.lake.run_pipeline("nightly")
+    alone.run()
+    alone.lake.create_environment("dev")
+    newest = alone.lake.run_pipeline("nightly")
+    alone.run()
+    with home(alone.lake)._core.database.write() as session:
+        session.execute("UPDATE commits SET root_hash = 'another' WHERE id = :id", {"id": newest})
+    alone.put("rates@dev", r="2")
+    done = alone.lake.merge_environment("dev")
+    assert (done.published, done.started, alone.head("nightly")) == (0, 0, newest)
+
+
 # -- synced ------------------------------------------------------------------------------------
 
 
@@ -511,6 +574,20 @@ def test_main_does_not_write_into_an_environment(chain: Graph):
         chain.lake.backfill("b", branch="dev")
 
 
+def test_main_does_not_read_from_an_environment(chain: Graph):
+    for leaf in ({"branch": "dev"}, {"trigger": {"branch": "dev", "commits": 2}}):
+        reads = tl.pfs("orders", NOTHING, **leaf)
+        with pytest.raises(Usage, match="x cannot read orders@dev: that branch belongs"):
+            chain.apply("x", reads, ["true"])
+
+
+def test_what_was_applied_in_an_environment_is_not_restored_on_main(chain: Graph):
+    change(chain, "b", "orders")
+    with pytest.raises(NotFound, match="in the environment dev only"):
+        chain.lake.restore_pipeline("b", 2)
+    assert chain.lake.pipeline("b").version == 1
+
+
 # -- gone --------------------------------------------------------------------------------------
 
 
@@ -528,6 +605,16 @@ def test_an_environment_is_deleted_with_its_branches_and_what_is_only_there(chai
     assert chain.run() == []
     assert home(chain.lake).fsck().ok
     chain.lake.create_environment("dev")
+
+
+def test_an_unfinished_commit_goes_by_force_only(chain: Graph):
+    opened = chain.lake.start_commit("orders@dev")
+    with pytest.raises(Precondition, match="orders@dev has the unfinished commit"):
+        chain.lake.delete_environment("dev")
+    assert [one.name for one in chain.lake.environments()] == ["dev"]
+    assert chain.lake.commit_info(f"orders@{opened.id}").finished is None
+    chain.lake.delete_environment("dev", force=True)
+    assert chain.lake.environments() == []
 
 
 def test_a_merged_environment_needs_no_force(chain: Graph):

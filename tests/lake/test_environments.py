@@ -106,6 +106,32 @@ def test_fsck_finds_what_does_not_fit(graph: Graph):
     assert ("b in dev", "reads orders@dev, which is not there") in told
 
 
+def test_the_same_code_in_two_versions_is_the_same(graph: Graph):
+    for how in ({"env": "dev"}, {}):
+        graph.follow("b", "orders", env={"WORD": "new"}, how=how)
+    graph.run()
+    found = {str(one.name): one for one in graph.lake.environment_status("dev").pipelines}
+    assert (found["b"].version, found["b"].base_version) == (2, 3)
+    assert found["b"].state is CodeState.SAME
+
+
+def test_several_branches_of_a_repo_are_merged_and_those_that_are_only_there(graph: Graph):
+    for branch in ("staging", "dev.staging", "dev.mine"):
+        graph.lake.create_branch(f"orders@{branch}")
+    for branch in ("dev", "dev.staging", "dev.mine"):
+        graph.put(f"orders@{branch}", a=branch)
+    graph.run()
+    done = graph.lake.merge_environment("dev")
+    for branch, origin in (("dev", "main"), ("dev.staging", "staging"), ("dev.mine", "mine")):
+        assert graph.files(f"orders@{origin}") == {"/a": branch}
+    heads = {graph.head(f"orders@{branch}") for branch in ("main", "staging", "mine")}
+    assert len(heads) == 3
+    assert done.set_id in heads
+    assert graph.head("b") == done.set_id
+    assert states(graph.lake) == {"same"}
+    assert graph.lake.fsck().ok
+
+
 def test_every_branch_has_one_name_in_an_environment_and_back():
     found = Environment("default", "dev", "main", 0, "ada")
     for branch in ("main", "staging", "dev", "a.b"):

@@ -97,6 +97,10 @@ def test_what_cannot_be_by_reference(lake: tl.Lake, source: Path) -> None:
     with pytest.raises(Usage, match="own store"):
         own = lake._core.objects.uri("").rstrip("/")
         lake.put("r@main", f"{own}/data/", recursive=True, reference=True)
+    with pytest.raises(Usage, match="own store"):
+        lake.create_repo("other")
+        lake.put("other@main:/t.txt", text)
+        lake.put("r@main", f"{own.rpartition('/')[0]}/", recursive=True, reference=True)
     (source / "empty").mkdir()
     with pytest.raises(NotFound, match="nothing below"):
         lake.put("r@main", source / "empty", recursive=True, reference=True)

@@ -53,6 +53,12 @@ def test_variables_are_parameters(shell):
     assert result.rows() == [(2,)]
 
 
+def test_a_variable_is_no_parameter_by_the_beginning_of_its_name(shell):
+    shell.user_ns |= {"least": 6, "le": 1, "least_of_all": 2}
+    result = shell.run_cell_magic("tl", "sql", "SELECT id FROM orders WHERE amount > $least")
+    assert result.rows() == [(2,)]
+
+
 def test_an_answer_becomes_a_variable_or_a_table(shell):
     assert shell.run_cell_magic("tl", "sql --as found", "FROM orders") is None
     assert shell.user_ns["found"].columns == ("id", "amount")

@@ -40,6 +40,18 @@ def test_the_newest_cell_counts(cells):
     assert "return 1" not in cells_source("f", "here")
 
 
+def test_modules_of_one_package_go_together(cells):
+    parse, ask = "import urllib.parse", "import urllib.request"
+    does = "def f(n):\n    return (urllib.parse, urllib.request)"
+    cells(parse, ask, does)
+    made = f"{parse}\n{ask}\n{does}\n"
+    assert cells_source("f", "here") == made
+    cells(parse)
+    assert cells_source("f", "here") == made, "run again it is the same"
+    cells("import json as urllib")
+    assert cells_source("f", "here") == f"{does}\nimport json as urllib\n"
+
+
 def test_names_of_columns_are_no_variables(cells):
     cells("shop = open('/dev/null').read()", "def f(n):\n    return n.groupBy('shop')")
     assert cells_source("f", "here") == "def f(n):\n    return n.groupBy('shop')\n"

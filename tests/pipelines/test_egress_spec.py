@@ -182,6 +182,9 @@ def test_declared_in_python():
         ("sqlite:////tmp/a.db#t", "sql", "sqlite:////tmp/a.db", True),
         ("delta:/tmp/t", "delta", "/tmp/t", True),
         ("delta:s3://b/t", "delta", "s3://b/t", False),
+        ("delta:abfss://b/t", "delta", "abfss://b/t", False),
+        ("delta:file:/tmp/t", "delta", "file:/tmp/t", True),
+        ("delta:S3:/tmp", "delta", "S3:/tmp", True),
     ],
 )
 def test_addresses(address: str, kind: str, main: str | None, here: bool):
@@ -189,6 +192,26 @@ def test_addresses(address: str, kind: str, main: str | None, here: bool):
     assert (target.kind, password) == (kind, None)
     assert main is None or target.options["url"] == main
     assert touches_this_machine(target) is here
+
+
+def test_iceberg_may_write_here_whatever_its_catalog_is():
+    target, _ = target_of("iceberg:a.b", {"options": {"type": "rest", "uri": "https://host"}})
+    assert touches_this_machine(target)
+
+
+@pytest.mark.parametrize(
+    ("one_of", "other"),
+    [
+        ("{folder: a}", "{folder: b, name: x}"),
+        ("{objects: 's3://b/c'}", "{objects: 's3://b/d', name: x}"),
+        (
+            "{objects: {url: 's3://b/c', options: {endpoint: 'https://x'}}}",
+            "{objects: {url: 's3://b/c', options: {endpoint: 'https://y'}}, name: x}",
+        ),
+    ],
+)
+def test_places_that_are_not_the_same(one_of: str, other: str):
+    assert len(one(f"egress: [{one_of}, {other}]").egress) == 2
 
 
 def test_a_password_of_an_address_goes_no_further():

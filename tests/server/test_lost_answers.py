@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import trunkline as tl
-from trunkline.errors import CommitUnknown
+from trunkline.errors import CommitUnknown, Precondition
 from trunkline.sdk.remote.client import TRIES, Client
 from trunkline.sdk.remote.lake import connect
 from trunkline.sdk.wire.running import API_HEADER, API_VERSION
@@ -90,3 +90,14 @@ def test_rows_whose_answer_was_lost_may_be_written(tmp_path: Path):
                 remote.write_table("orders", pa.table({"a": [1]}), key="k1")
     assert "key='k1'" in told.value.hint
     assert answers.asked == 1
+
+
+def test_a_client_that_was_closed_says_so() -> None:
+    with answering() as (url, _):
+        client = Client(url)
+        assert client.get(dict, "/") == {}
+        client.close()
+        for ask in (lambda: client.get(dict, "/"), lambda: client.upload("PUT", "/", b"x")):
+            with pytest.raises(Precondition, match="was closed") as caught:
+                ask()
+            assert "open the lake again" in caught.value.hint

@@ -25,6 +25,7 @@ PEOPLE = {
     "mine": {"mine": "maintainer"},
     "own": {"mine/sizes": "maintainer", "mine/orders": "reader"},
     "guest": {"yours/pay": "reader", "mine": "maintainer"},
+    "looker": {"mine": "reader"},
 }
 As = Callable[[str], RemoteLake]
 
@@ -316,6 +317,23 @@ def test_an_old_version_is_restored_only_by_who_may_read_its_inputs(lake: Lake, 
     lake.apply(spec("copy", "mine/orders", "mine"))
     assert said(lambda: as_("mine").restore_pipeline("mine/copy", 1))[0] is errors.NotFound
     assert lake.pipeline("mine/copy").version == 2
+
+
+def test_versions_are_shown_and_restored_by_what_they_read_themselves(lake: Lake, as_: As):
+    put(lake, "yours/secret", "/a")
+    lake.apply(spec("copy", "mine/orders", "mine"))
+    mine = lake.bound(project="mine")
+    mine.create_environment("dev")
+    mine.apply(spec("copy", "yours/secret", "mine"), env="dev")
+    lake.apply(spec("copy", "mine/orders", "mine", description="again"))
+    assert "secret" in repr(mine.plan(env="dev")) + repr(mine.pipeline("copy", 2))
+    looker = as_("looker").bound(project="mine")
+    for told in (looker.pipeline("copy", 2), looker.plan(env="dev")):
+        assert "secret" not in repr(told)
+        assert "'/a'" not in repr(told)
+    assert said(lambda: looker.pipeline_text("copy", 2))[0] is errors.NotAllowed
+    assert said(lambda: as_("mine").restore_pipeline("mine/copy", 2))[0] is errors.NotFound
+    assert looker.pipeline("copy", 1) == mine.pipeline("copy", 1)
 
 
 def test_a_branch_in_anothers_repo_is_not_made_by_reading_it(lake: Lake, as_: As):

@@ -44,6 +44,11 @@ _SNAPSHOTS = {
     "mysql": "REPEATABLE READ",
     "mariadb": "REPEATABLE READ",
 }
+_ZONES = {
+    "postgresql": "SET TIME ZONE 'UTC'",
+    "mysql": "SET time_zone = '+00:00'",
+    "mariadb": "SET time_zone = '+00:00'",
+}
 _CONNECT_SECONDS = 10
 _name_part = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 
@@ -144,15 +149,20 @@ class Database:
             options["postgresql_readonly"] = True
         if options:
             connection.execution_options(**options)
+        # Whatever the user's zone is: in UTC each hour is there once.
+        if self.dialect in _ZONES:
+            connection.exec_driver_sql(_ZONES[self.dialect])
 
     def _told(self, error: BaseException, lost: bool) -> TrunklineError:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        text = str(error)
+        if self._hidden:
+            # Before it is cut: a part of it is not to be seen either.
+            text = text.replace(self._hidden, "***")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         said = lines[0][:300] if lines else type(error).__name__
         # Several addresses of one host fail with a line each; the last says what it was.
         if said.endswith("Multiple connection attempts failed. All failures were:"):
             said = lines[-1][:300]
-        if self._hidden:
-            said = said.replace(self._hidden, "***")
         return _classed(self.name, said, getattr(error, "sqlstate", None) or "", lost, error)
 
 

@@ -23,6 +23,7 @@ class Ledger:
     def __init__(self, database: Database, beside: TableName, sender: str) -> None:
         self._database = database
         self._sender = sender
+        self._beside = beside
         self._table = _table(beside.schema)
 
     def prepare(self) -> None:
@@ -43,6 +44,16 @@ class Ledger:
                     first = {"sender": self._sender, "commit_id": "", "rows": 0}
                     connection.execute(insert(table).values(**first))
                     connection.commit()
+
+    def forget(self, connection: Connection) -> None:
+        """The table beside it is made anew: whatever was brought to it is gone."""
+        from sqlalchemy import select, update
+
+        table = self._table
+        senders = connection.execute(select(table.c.sender)).scalars().all()
+        of_it = [one for one in senders if one.partition(" ")[2] == str(self._beside)]
+        mine = table.c.sender.in_(of_it)
+        connection.execute(update(table).where(mine).values(commit_id="", rows=0))
 
     def lock(self, connection: Connection) -> str:
         """The newest version that was delivered, "" for none. No other gets past this until the

@@ -199,11 +199,7 @@ class SqlTable:
             with self.connection.execute(text(asked.replace(":", "\\:"))) as result:
                 found = result.first()
             if found is not None:
-                told = ", ".join(f"{k} = {v}" for k, v in zip(key, found, strict=True))
-                raise Precondition(
-                    f"The output has {what}: {told}.",
-                    hint="Nothing was delivered. Merge by columns that tell rows apart.",
-                )
+                raise _unfit(what, key, found)
 
     def _load(self, place: str, batches: Batches, columns: Sequence[str]) -> Iterator[int]:
         names = ", ".join(map(self._q, columns))
@@ -233,24 +229,60 @@ class SqlTable:
     def _merge_plainly(
         self, batches: Batches, columns: Sequence[str], key: Sequence[str]
     ) -> Iterator[int]:
-        """Without a table to stage in: each row is deleted by its key, then inserted."""
+        """Without a table to stage in: each row is deleted by its key, then inserted.
+
+        The keys are kept in memory, to see that each is there once.
+        """
+        self._refuse_others(columns)
         marks = ", ".join(f"\0p{at}" for at in range(len(columns)))
         names = ", ".join(map(self._q, columns))
         add = f"INSERT INTO {self.place} ({names}) VALUES ({marks})".replace(":", "\\:")
         places = {name: at for at, name in enumerate(columns)}
         same = " AND ".join(f"{self._q(one)} = \0p{places[one]}" for one in key)
         drop = f"DELETE FROM {self.place} WHERE {same}".replace(":", "\\:")
-        sent = 0
+        sent, seen = 0, set[tuple[Any, ...]]()
         for batch in batches:
             for rows in _rows(batch.select(columns), self.database.dialect):
+                for row in rows:
+                    found = tuple(row[f"p{places[one]}"] for one in key)
+                    if None in found:
+                        raise _unfit("a key that is null", key, found)
+                    if found in seen:
+                        raise _unfit("the same key more than once", key, found)
+                    seen.add(found)
                 self._many(drop, rows)
                 self._many(add, rows)
             sent += batch.num_rows
             yield sent
 
+    def _refuse_others(self, columns: Sequence[str]) -> None:
+        """What is deleted and inserted loses what the output does not have."""
+        from sqlalchemy import inspect
+
+        there = inspect(self.connection).get_columns(self.name.table, schema=self.name.schema)
+        others = [
+            str(one["name"])
+            for one in there
+            if one["name"] not in columns and not one.get("computed")
+        ]
+        if others:
+            raise Precondition(
+                f"{self.name} has columns that the output does not have: {', '.join(others)}. A "
+                f"merge would lose what is in them, with {self.database.dialect}.",
+                hint="Add them to the output, or deliver to a table of its own.",
+            )
+
 
 _STAGING = ("postgresql", "sqlite")
 """Dialects whose temporary tables and UPDATE … FROM we know."""
+
+
+def _unfit(what: str, key: Sequence[str], values: Sequence[Any]) -> Precondition:
+    told = ", ".join(f"{name} = {value}" for name, value in zip(key, values, strict=True))
+    return Precondition(
+        f"The output has {what}: {told}.",
+        hint="Nothing was delivered. Merge by columns that tell rows apart.",
+    )
 
 
 def _csv(batch: pa.RecordBatch) -> bytes:

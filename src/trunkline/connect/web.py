@@ -147,7 +147,7 @@ class Web:
     def _check(self, status: int, at: httpx2.URL, data: bytes) -> None:
         if status < 300:
             return
-        said = self._safe(data[:_SHOWN].decode(errors="replace"))
+        said = self._safe(data.decode(errors="replace"))[:_SHOWN]
         where = _shown(str(at))
         told = f": {said}" if said else "."
         if status in (401, 403):
@@ -162,7 +162,7 @@ class Web:
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
-            start = self._safe(data[:60].decode(errors="replace"))
+            start = self._safe(data.decode(errors="replace"))[:60]
             raise SourceUnreadable(
                 f"{_shown(str(at))} did not answer with JSON, but with {start!r}."
             ) from None

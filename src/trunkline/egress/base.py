@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from trunkline.errors import NotFound, Precondition
+from trunkline.errors import NotFound, Precondition, Unavailable
 from trunkline.lake import files
 from trunkline.lake.core import Core
 from trunkline.model.commits import Commit, RepoName
@@ -172,6 +172,11 @@ class Sender:
         Raises Unavailable for what may pass, and any other TrunklineError for what will not.
         """
         raise NotImplementedError
+
+    def refuse_if_stopped(self) -> None:
+        """Before what others see: if we were told to stop, another may send by now."""
+        if self.berth.stop.is_set():
+            raise Unavailable("It was told to stop.")
 
     def close(self) -> None:
         """Let go of everything."""

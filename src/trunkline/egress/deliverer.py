@@ -123,9 +123,13 @@ class Deliverer:
 
     def _look(self) -> bool:
         """Begin what is due and nobody has in hand; whether anything is left to do, or to come."""
-        for one in list(self._held.values()):
-            if one.row is not None and time.monotonic() - one.renewed > self._lease / 4:
-                self._renew(one, one.row)
+        held = [(one, one.row) for one in list(self._held.values()) if one.row is not None]
+        for one, _ in held:
+            if time.monotonic() - one.renewed > self._lease:
+                one.stop.set()  # The catalog was away so long that another may have it by now.
+        for one, row in held:
+            if time.monotonic() - one.renewed > self._lease / 4:
+                self._renew(one, row)
         with self.core.database.read() as session:
             now = session.now()
             left = deliveries.waiting(session)
@@ -142,10 +146,11 @@ class Deliverer:
         return bool(left)
 
     def _renew(self, held: _Held, row: DeliveryRow) -> None:
+        asked = time.monotonic()
         with self.core.database.write(durable=False) as session:
             ours = deliveries.renew(session, row, held.fence, int(self._lease * _MICROS))
         if ours:
-            held.renewed = time.monotonic()
+            held.renewed = asked
         else:
             held.stop.set()
 
@@ -175,14 +180,15 @@ class Deliverer:
         with self.core.database.read() as session:
             newest = deliveries.newest_waiting(session, *first.group) or first
             lake = deliveries.lake_id(session)
-        row, sender, refused = newest, None, None
+        row, sender = newest, None
+        refused: Exception | None = None
         try:
             sender = self._open(newest, held, lake)
             if sender.in_order and first.shown.commit != newest.shown.commit:
                 sender.close()
                 row, sender = first, None
                 sender = self._open(first, held, lake)
-        except TrunklineError as error:
+        except Exception as error:
             refused = error
         try:
             if self._taken(held, row, in_order=sender is None or sender.in_order):
@@ -196,6 +202,7 @@ class Deliverer:
         return open_target(row.shown.pipeline, target, self._secrets, lake, stop=held.stop)
 
     def _taken(self, held: _Held, row: DeliveryRow, in_order: bool) -> bool:
+        held.renewed = time.monotonic()
         with self.core.database.write(durable=False) as session:
             if in_order and (before := deliveries.blocking(session, row)) is not None:
                 self._blocked[row.group] = row.position
@@ -217,7 +224,7 @@ class Deliverer:
         held: _Held,
         row: DeliveryRow,
         sender: Sender | None,
-        refused: TrunklineError | None,
+        refused: Exception | None,
     ) -> None:
         with self.core.database.read() as session:
             commit = commits.find(session, row.repo, row.shown.commit)

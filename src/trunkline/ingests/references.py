@@ -8,8 +8,11 @@ from trunkline.errors import NotFound, Usage
 from trunkline.lake.core import Core
 from trunkline.model.paths import join, normalize_path
 from trunkline.model.suggest import shown
+from trunkline.storage.objects import keys
 from trunkline.storage.objects.foreign import SCHEMES, Place, split_url
 from trunkline.storage.objects.outside import outside_of, reference_line
+
+_FOLDERS = (keys.DATA, keys.PACKS, keys.MANIFESTS, keys.JOBS, keys.STREAMS, keys.TEMPORARY)
 
 
 def reference_lines(
@@ -20,7 +23,8 @@ def reference_lines(
     As when they are copied: one object takes the path `target`, or goes `into` it by its name.
     """
     place = split_url(url)
-    _refuse_own(core, place)
+    own = own_prefixes(core, place)
+    _refuse_own(own, place)
     bucket = outside_of(core.objects).bucket(place.scheme, place.bucket)
     base = normalize_path(target)
     if place.key and not place.key.endswith("/"):
@@ -40,16 +44,25 @@ def reference_lines(
     for found in bucket.list(place.key):
         empty = False
         path = normalize_path(join(base, found.key.removeprefix(place.key)))
-        yield reference_line(path, place._replace(key=found.key), found)
+        one = place._replace(key=found.key)
+        _refuse_own(own, one)
+        yield reference_line(path, one, found)
     if empty:
         raise NotFound(f"There is nothing below {shown(url)}.", hint="Check the bucket and prefix.")
 
 
-def _refuse_own(core: Core, place: Place) -> None:
-    """gc would remove what such a reference needs: it knows the lake's objects by other names."""
+def own_prefixes(core: Core, place: Place) -> tuple[str, ...]:
+    """How the names of the lake's own objects begin in the bucket of a place; none elsewhere."""
     store = core.objects.uri("").rstrip("/")
-    own = split_url(f"{store}/x") if store.partition(":")[0] in SCHEMES else Place("", "", "x")
-    if place[:2] == own[:2] and place.key.startswith(own.key[:-1]):
+    if store.partition(":")[0] not in SCHEMES:
+        return ()
+    own = split_url(f"{store}/x")
+    return tuple(own.key[:-1] + one for one in _FOLDERS) if own[:2] == place[:2] else ()
+
+
+def _refuse_own(own: tuple[str, ...], place: Place) -> None:
+    """gc would remove what such a reference needs: it knows the lake's objects by other names."""
+    if place.key.startswith(own):
         raise Usage(
             f"{shown(place.url)} is in the lake's own store.", hint="Copy it inside: trunkline cp."
         )

@@ -20,6 +20,8 @@ from trunkline.ingests.archives import (
 from trunkline.model.suggest import shown
 
 _ENCRYPTED = 0x1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Others are unpacked all at once, before anything can be counted."""
 _BROKEN = (zipfile.BadZipFile, EOFError, OSError, zlib.error, NotImplementedError, ValueError)
 
 
@@ -45,6 +47,8 @@ def _checked(info: zipfile.ZipInfo, name: str) -> str:
     member = shown(info.filename)
     if info.flag_bits & _ENCRYPTED:
         _refuse(name, f"has a member that is encrypted: {member}")
+    if info.compress_type not in _METHODS:
+        _refuse(name, f"has a member that is neither stored nor deflated: {member}")
     mode = info.external_attr >> 16
     if stat.S_ISLNK(mode):
         _refuse(name, f"has a link: {member}")

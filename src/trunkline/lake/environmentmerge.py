@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from trunkline.errors import Precondition
-from trunkline.lake.branches import refuse_open, require_branch
+from trunkline.lake.branches import add_branch, refuse_open, require_branch
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.declarations import check
 from trunkline.lake.environments import holds_same
@@ -41,6 +41,7 @@ from trunkline.model.environments import (
     PipelineState,
     Step,
 )
+from trunkline.model.ids import new_id
 from trunkline.model.jobs import JobState
 from trunkline.model.refs import Ref
 from trunkline.pipelines.spec.codec import from_json
@@ -151,7 +152,8 @@ def _publish(transaction: Transaction, seen: Seen, work: Work, session: Session)
         transaction.made[base.key] = made
         at = refs.branch(session, repo, base.branch)
         differs = not holds_same(session, repo, made.commit.id, at.head if at else None)
-        if differs and not any(edge.propagation for edge in own.edges):
+        is_own = made.job.environment == environment.name
+        if differs and is_own and not any(edge.propagation for edge in own.edges):
             forced.append(repo)  # nothing that it reads starts it, so nothing else would
     for one in work.versions:
         repo = repo_key(session, one.name)
@@ -165,14 +167,18 @@ def _publish(transaction: Transaction, seen: Seen, work: Work, session: Session)
 def _copy_forward(session: Session, transaction: Transaction, source: Ref, target: Ref) -> None:
     """One commit on the target that holds what the source does. No bytes move."""
     repo, theirs = require_branch(session, source)
+    if refs.branch(session, repo, target.ref) is None:
+        add_branch(session, target, None, transaction.author)  # it was made here only
     repo, ours = require_branch(session, target)
     refuse_open(theirs)
     refuse_open(ours)
     found = commits.find(session, repo, theirs.head) if theirs.head else None
     if found is None:
         return
+    # A repo has one commit in a set: of several branches the others get ids of their own.
+    taken = commits.find(session, repo, transaction.id) is not None
     commit = Commit(
-        id=transaction.id,
+        id=new_id() if taken else transaction.id,
         repo=target.repo,
         branch=target.ref,
         parent=ours.head,

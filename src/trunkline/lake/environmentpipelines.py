@@ -10,6 +10,7 @@ from trunkline.lake.propagation import end_job, node_of
 from trunkline.lake.versions import Declared, code_repo
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
 from trunkline.model.environments import Environment
+from trunkline.model.inputs import leaves
 from trunkline.model.jobs import JobState
 from trunkline.model.pipelines import INGEST, PipelineSpec
 from trunkline.model.suggest import did_you_mean
@@ -64,6 +65,7 @@ def check_place(session: Session, one: Declared, environment: Environment | None
                 f"to the environment {taken.name}.",
                 hint="Choose another output_branch.",
             )
+        _refuse_reading(session, spec, where)
         return
     if spec.name.project != environment.project:
         raise Usage(
@@ -77,6 +79,21 @@ def check_place(session: Session, one: Declared, environment: Environment | None
             f"{where}{spec.name} is {what}, and those do not run in an environment.",
             hint="There its branch holds what was there when the environment was made, or synced.",
         )
+
+
+def _refuse_reading(session: Session, spec: PipelineSpec, where: str) -> None:
+    """What is tried out in an environment does not start what is in none."""
+    for leaf in leaves(spec.input):
+        followed = [leaf.trigger.branch] if leaf.trigger else []
+        for read in (leaf.branch, *followed):
+            taken = environments.owner(session, leaf.repo.project, read)
+            if taken is not None:
+                raise Usage(
+                    f"{where}{spec.name} cannot read {leaf.repo}@{read}: that branch belongs to "
+                    f"the environment {taken.name}.",
+                    hint=f"Read {taken.origin(read)}; what is applied with --env {taken.name} "
+                    f"reads {read} for it.",
+                )
 
 
 def keep_in(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trunkline.errors import AlreadyExists, NotFound, Precondition, Usage
-from trunkline.lake.core import Core
+from trunkline.lake.branches import refuse_open
+from trunkline.lake.core import Core, repo_key
 from trunkline.lake.environmentpipelines import (
     code_branch,
     drop_orphan,
@@ -15,8 +16,9 @@ from trunkline.lake.environmentpipelines import (
     require_environment,
 )
 from trunkline.lake.history import reachable
-from trunkline.lake.versions import code_of
-from trunkline.model.commits import DEFAULT_BRANCH, Branch, Repo, RepoKind, RepoName
+from trunkline.lake.versions import SPEC_FILE, code_repo
+from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Repo, RepoKind, RepoName
+from trunkline.model.entries import line_path
 from trunkline.model.environments import (
     BranchState,
     CodeState,
@@ -39,7 +41,6 @@ from trunkline.storage.catalog import (
     repos,
 )
 from trunkline.storage.catalog.environments import Present
-from trunkline.storage.catalog.pipelines import VersionRow
 
 SHOWN = 5
 
@@ -194,11 +195,17 @@ def _same(core: Core, session: Session, name: RepoName, repo: int, left: int, ri
     one, other = (pipelines.version(session, repo, number) for number in (left, right))
     if one is None or other is None or (one.spec, one.digest) != (other.spec, other.digest):
         return False
-    return one.code == other.code or _files(core, name, one) == _files(core, name, other)
+    if one.code == other.code:
+        return True
+    # Not `code_of`, which would open a second transaction of the catalog.
+    code = repo_key(session, code_repo(name))
+    mine, theirs = (commits.find(session, code, version.code) for version in (one, other))
+    return _files(core, mine) == _files(core, theirs)
 
 
-def _files(core: Core, name: RepoName, version: VersionRow) -> list[list[bytes]]:
-    return [line.split(b"\t", 2)[:2] for line in code_of(core, name, version.code)]
+def _files(core: Core, commit: Commit | None) -> list[list[bytes]]:
+    lines = core.tree(commit).scan()
+    return [line.split(b"\t", 2)[:2] for line in lines if line_path(line) != SPEC_FILE]
 
 
 def branch_states(session: Session, environment: Environment) -> Iterator[BranchState]:
@@ -260,6 +267,10 @@ def delete(core: Core, project: str, name: str, force: bool, author: str) -> Non
         )
     with core.database.write() as session:
         gone = require_environment(session, project, name)
+        for one in repos.all_repos(session, project) if not force else ():
+            for branch in refs.branches(session, one.key):
+                if gone.owns(branch.name):
+                    refuse_open(branch)
         here = environments.present(session, project, name)
         for repo in here:
             end_jobs(session, gone, repo, f"the environment {name} was deleted")

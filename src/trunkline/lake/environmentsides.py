@@ -109,7 +109,10 @@ def refuse_moved(session: Session, seen: Seen, transaction: Transaction) -> None
     for one in seen.pipelines:
         repo = repos.key_of(session, one.name)
         present = here.get(repo) if repo is not None else None
-        if (present.version if present else 0) != one.version:
+        every = pipelines.versions(session, repo) if repo is not None else []
+        of_base = (v.version for v in every if not v.environment and v.code != transaction.id)
+        held = (present.version if present else 0, next(of_base, 0))
+        if held != (one.version, one.base_version):
             moved.append(f"pipeline {one.name}")
     if moved:
         raise BranchMoved(

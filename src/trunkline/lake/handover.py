@@ -77,6 +77,9 @@ def take_over(
     repo = node.pipeline.repo
     if not _would_make(session, node, inputs, made):
         return False
+    before = jobs.listed(session, repo=repo, unfinished=True)
+    if any(one.branch == node.branch and one.id != job_id for one in before):
+        return False  # in its turn: one that was made before would end after it, and undo it
     branch = refs.branch(session, repo, node.branch)
     opened = commits.find(session, repo, job_id)
     assert branch is not None
@@ -131,7 +134,10 @@ def _would_make(
         return False
     if job.counts.failed or job.counts.recovered:
         return False  # these are tried again
-    if ours.spec.get("input") != theirs.spec.get("input") or made.commit.forgotten is not None:
+    # Rules are no part of the digest: other rules may let the same output fail.
+    if any(ours.spec.get(one) != theirs.spec.get(one) for one in ("input", "expectations")):
+        return False
+    if made.commit.forgotten is not None:
         return False
     read = [(edge, commit_id) for edge, commit_id in inputs if edge.is_leaf]
     here = [(edge.name, content_of(session, edge.source, one)) for edge, one in read]

@@ -102,6 +102,11 @@ def restore(core: Core, name: RepoName, number: int, author: str) -> Applied:
         last = pipelines.last_number(session, row.repo)
     if old is None:
         raise NotFound(f"{name} has no version {number}.", hint=f"Its versions are 1 to {last}.")
+    if old.environment:
+        raise NotFound(
+            f"Version {number} of {name} was applied in the environment {old.environment} only.",
+            hint="Merge the environment, or apply its files here.",
+        )
     (applied,) = apply(core, [Declared(from_json(old.spec), restored=old)], author)
     return applied
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
@@ -48,7 +49,8 @@ class LakeMagics(Magics):
         if words[:1] != ["sql"]:
             raise UsageError("A cell is SQL: it begins with %%tl sql.")
         given = _parser().parse_args(words[1:])
-        params = {name: value for name, value in self._variables().items() if f"${name}" in cell}
+        asked = set(re.findall(r"\$(\w+)", cell))
+        params = {name: value for name, value in self._variables().items() if name in asked}
         result = self._lake().sql(cell, engine=given.engine, at=given.at, params=params or None)
         answer = result.into(given.into) if given.into else result
         if given.name:

@@ -25,7 +25,7 @@ def is_in_cell(function: Callable[..., Any]) -> bool:
 
 def cells_source(function: str, where: str) -> str:
     """The module of a function in the cells that were run so far."""
-    newest: dict[str, ast.stmt] = {}
+    newest: dict[str, list[ast.stmt]] = {}
     order: list[ast.stmt] = []
     for cell in _cells() or ():
         try:
@@ -33,11 +33,13 @@ def cells_source(function: str, where: str) -> str:
         except SyntaxError:
             continue  # it did not run either
         order += body
-        newest |= {name: statement for statement in body for name in binds(statement)}
+        for statement in body:
+            for name in binds(statement):
+                newest[name] = _with(newest.get(name, []), statement, name)
     if function not in newest:
         raise InvalidSpec(f"{where}: no cell defines {function}.", hint="Run its cell again.")
     loading = Loading(order)
-    loading.drop_own_decorator([newest[function]])
+    loading.drop_own_decorator(newest[function])
     kept = _reached(order, newest, newest[function])
     for statement in kept:
         if not loading.is_inert(statement):
@@ -49,18 +51,33 @@ def cells_source(function: str, where: str) -> str:
     return "\n".join(map(ast.unparse, kept)) + "\n"
 
 
+def _with(before: list[ast.stmt], statement: ast.stmt, name: str) -> list[ast.stmt]:
+    """What binds a name from now on. Modules of one package add to each other."""
+    if not before or not all(_is_package(one, name) for one in (*before, statement)):
+        return [statement]
+    known = {ast.unparse(one) for one in before}
+    return before if ast.unparse(statement) in known else [*before, statement]
+
+
+def _is_package(statement: ast.stmt, name: str) -> bool:
+    """Whether it is `import NAME` or `import NAME.module`."""
+    return isinstance(statement, ast.Import) and any(
+        one.asname is None and one.name.partition(".")[0] == name for one in statement.names
+    )
+
+
 def _reached(
-    order: Sequence[ast.stmt], newest: Mapping[str, ast.stmt], first: ast.stmt
+    order: Sequence[ast.stmt], newest: Mapping[str, list[ast.stmt]], first: Sequence[ast.stmt]
 ) -> list[ast.stmt]:
     """Only by names in the code: words in quotes are mostly columns, and cells bind many names."""
     kept: set[int] = set()
-    todo = [first]
+    todo = list(first)
     while todo:
         statement = todo.pop()
         if id(statement) not in kept:
             kept.add(id(statement))
             names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-            todo += [newest[name] for name in names if name in newest]
+            todo += [one for name in names for one in newest.get(name, ())]
     return [statement for statement in order if id(statement) in kept]
 
 

@@ -100,7 +100,10 @@ class Egress(LakeBase):
     def retry_deliveries(
         self, pipeline: str, target: str | None = None, *, job: str | None = None
     ) -> list[Delivery]:
-        """Try again what failed, and at once what waits for its next try."""
+        """Try again what failed, and at once what waits for its next try.
+
+        Not what is older than a version that went out since: it would take that one's place.
+        """
         name = self._repo(pipeline)
         with self._core.database.write() as session:
             rows = self._open(session, name, target, job)
@@ -109,6 +112,11 @@ class Egress(LakeBase):
                 for row in rows
                 if deliveries.retry(session, row.repo, row.shown.target, row.shown.commit)
             ]
+            if not again:
+                raise NotFound(
+                    f"No delivery of {name} can be tried again: newer versions went out since.",
+                    hint=f"trunkline egress run {name.repo} sends the newest.",
+                )
             found = [deliveries.find(session, **_key(row)) for row in again]
             return self._announced(session, [one for one in found if one is not None])
 

@@ -442,6 +442,11 @@ def _info(
         environments.reads(session, row.repo, env) if env else pipelines.reads(session, row.repo)
     )
     sources = dict.fromkeys(edge.source for edge in edges)
+    inputs = tuple(name for s in sources if (name := repos.name_of(session, s)))
+    if declared.version != row.version:
+        from trunkline.pipelines.spec.codec import from_json
+
+        inputs = tuple(dict.fromkeys(leaf.repo for leaf in leaves(from_json(spec).input)))
     words = ""
     if not env and timing.crons(session, row.repo):
         from trunkline.schedule.outlook import in_words
@@ -454,7 +459,7 @@ def _info(
         created=row.created,
         updated=declared.created,
         description=str(spec.get("description", "")),
-        inputs=tuple(name for s in sources if (name := repos.name_of(session, s))),
+        inputs=inputs,
         kind=_kind(spec),
         schedule=words,
         last_job=found[0].id if found else None,

@@ -35,12 +35,12 @@ _KEPT = ("pipeline", "description", "schedule")
 _names = re.compile(r"[\w.-]*\w(?:/[\w.-]*\w)?")
 
 
-def hides(call: Call, pipeline: RepoName) -> bool:
-    """Whether a pipeline of now reads what the caller may not."""
+def hides(call: Call, pipeline: RepoName, environment: str | None = None) -> bool:
+    """Whether a pipeline of now reads what the caller may not; with `environment`, there."""
     if call.may(Permission.MAINTAIN, pipeline):
         return False
     try:
-        found = call.lake.pipeline(f"{pipeline.project}/{pipeline.repo}")
+        found = call.lake.pipeline(f"{pipeline.project}/{pipeline.repo}", None, environment)
     except NotFound:
         return False
     return _reads_hidden(call, pipeline, found.inputs)
@@ -127,13 +127,13 @@ def shown_backfills(call: Call, found: Iterable[Backfill]) -> list[Backfill]:
     return [one if sees(one.pipeline) else replace(one, span=WORD) for one in found]
 
 
-def shown_plan(call: Call, report: PlanReport) -> PlanReport:
+def shown_plan(call: Call, report: PlanReport, environment: str | None = None) -> PlanReport:
     """Also without the names of readers that the caller may not see."""
     plans = []
     for one in report.pipelines:
         seen = (text for text in one.downstream if call.may(Permission.READ, _repo(text)))
         one = replace(one, downstream=tuple(seen))
-        if hides(call, one.name):
+        if hides(call, one.name, environment):
             note = one.note if one.note == "paused" else one.note and WORD
             one = replace(one, reasons={}, samples=(), note=note)
         plans.append(one)

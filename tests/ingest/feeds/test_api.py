@@ -333,6 +333,42 @@ def test_a_token_is_told_to_nobody(lake: Ingests, api: Api) -> None:
         assert "other-secret" not in error
 
 
+def test_a_token_where_what_is_told_ends(lake: Ingests, api: Api) -> None:
+    lake.secrets = {"t": "very-secret"}
+    lake.declare("things", "api", {"url": api.url}, secrets=(("token", "t"),))
+    for status, most in ((401, 200), (200, 60)):
+        reply: Reply = (status, b"x" * (most - 4) + b"very-secret and so on", {})
+        api.answer = lambda asked, reply=reply: reply  # type: ignore[misc]
+        error = lake.drain()[0].error
+        assert "xxxx… an" in error and "very" not in error
+
+
+def test_pages_of_a_list_that_are_asked_for_again(lake: Ingests, api: Api) -> None:
+    """By one that runs on: the last page is the first of the next sweep, and no circle."""
+    grown = 4
+    api.answer = lambda asked: things(1, grown)[int(asked["offset"]) :][:3]
+    options = {"url": api.url, "changes": "append", "paging": {"offset": {"limit": 3}}}
+    lake.declare("things", "api", {**options, "every": 0.05})
+    lake.start()
+    until(lambda: ids(lake) == [1, 2, 3, 4])
+    asked = len(api.asked)
+    until(lambda: len(api.asked) > asked + 2)
+    assert lake.flow("things").reason == ""
+    grown = 8
+    until(lambda: ids(lake) == list(range(1, 9)))
+
+
+def test_marks_of_the_newest_value_only(lake: Ingests, api: Api) -> None:
+    api.answer = source = Changing(*((n, "2026-01-01") for n in range(5)))
+    lake.declare("things", "api", {"url": api.url, "since": SINCE})
+    lake.drain()
+    assert len(lake.flow("things").position["seen"]) == 5
+    for day in ("2026-01-02", "2026-01-03"):
+        source.pairs += [(9, day)]
+        lake.drain()
+        assert len(lake.flow("things").position["seen"]) == 1
+
+
 def test_gzip_post_headers_and_redirects(lake: Ingests, api: Api) -> None:
     def answer(asked: Asked) -> Any:
         if asked["path"] == "/v1/things":

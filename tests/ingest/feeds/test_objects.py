@@ -111,6 +111,19 @@ def names(lake: Ingests) -> list[str]:
     return [found.path for found in lake.files("clicks") if not found.path.startswith("/_")]
 
 
+@pytest.mark.parametrize("how", ["copy", "reference"])
+def test_the_lakes_own_objects_are_no_source(lake: Ingests, folder: Source, how: str) -> None:
+    lake.lake.create_repo("r")
+    with lake.lake.commit("r@main") as commit:
+        commit.put("/mine.txt", b"mine")
+    folder.url = f"{lake.core.objects.uri('').rstrip('/').rpartition('/')[0]}/"
+    (lake.folder / ".trunkline/objects/beside.txt").write_text("beside")
+    folder.declare(lake, {"how": how, "format": "files", "pattern": "objects/**"})
+    lake.drain()
+    assert names(lake) == ["/objects/beside.txt"]
+    assert lake.drain()[0].commits == 0
+
+
 # -- by copy ----------------------------------------------------------------------------------
 
 
@@ -355,6 +368,13 @@ def test_a_broken_promise_stops_the_ingest(reachable: None, lake: Ingests, sourc
 FILES = {"a.jsonl": b'{"n": 1}\n', "sub/b.csv": b"n\n2\n3\n", "c d.bin": b"\0\1", ".x": b"y"}
 
 
+def packed_by(method: int) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        archive.writestr("good.bin", b"x")
+    return made.getvalue()
+
+
 def packed(kind: str, files: Mapping[str, bytes] = FILES) -> bytes:
     made = io.BytesIO()
     if kind == "zip":
@@ -468,6 +488,8 @@ HOSTILE = {
     "link.zip": (link_in_zip(), "has a link"),
     "link.tar": (link_in_tar(), "has a link"),
     "locked.zip": (encrypted_zip(), "encrypted"),
+    "bzip2.zip": (packed_by(zipfile.ZIP_BZIP2), "neither stored nor deflated"),
+    "lzma.zip": (packed_by(zipfile.ZIP_LZMA), "neither stored nor deflated"),
     "damaged.zip": (damaged_zip(), "cannot be read as a zip"),
     "cut.zip": (packed("zip")[:-30], "cannot be read as a zip"),
     "cut.tar.gz": (packed("tar.gz")[:-30], "cannot be read as a tar"),

@@ -12,12 +12,14 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine, text
 
 from tests.ingest.feeds.lakes import Ingests, until
 from tests.postgres import postgres
+from trunkline.ingests.feeds.sqlwindow import behind
 from trunkline.model.streams import FlowState
 
 
@@ -310,6 +312,27 @@ def test_moments_are_one_in_any_zone(lake: Ingests, pg: Shop) -> None:
     finally:
         pg.run("ALTER ROLE CURRENT_USER RESET timezone")
     assert ids(lake) == [1, 2, 3]
+
+
+def test_a_lag_of_an_hour_is_one_also_when_clocks_change() -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    for moment in (datetime(2026, 3, 29, 3, 30), datetime(2026, 10, 25, 2, 30, fold=1)):
+        value = moment.replace(tzinfo=zone)
+        assert value.timestamp() - behind(value, 3600).timestamp() == 3600
+
+
+def test_moments_come_in_utc_whatever_the_zone(lake: Ingests, pg: Shop) -> None:
+    pg.run(
+        f"ALTER DATABASE {pg.engine.url.database} SET timezone = 'Europe/Berlin'",
+        "CREATE TABLE orders (id INTEGER, at TIMESTAMPTZ)",
+        "INSERT INTO orders VALUES (1, '2026-10-25 00:30:00Z'), (2, '2026-10-25 01:30:00Z')",
+    )
+    declare(lake, pg, by="at", lag=3600)
+    assert drain(lake) == (1, 2, "")
+    assert lake.flow("orders").position["after"] == "2026-10-25T01:30:00+00:00"
+    pg.run("INSERT INTO orders VALUES (3, '2026-10-25 00:40:00Z')")
+    assert drain(lake) == (1, 1, "")
+    assert drain(lake) == (0, 0, "")
 
 
 def test_columns_may_come_and_types_stay(lake: Ingests, shop: Shop) -> None:

@@ -67,6 +67,7 @@ class FolderSender(Sender):
                 raise _not_ours(place)
         stale = notes.files.keys() - {one.name for one in parcels}
         self._build(shipment, work / "files", changed)
+        self.refuse_if_stopped()
         # Noted before they are there: what a crash leaves half done is known to be ours.
         _write(root / NOTES, notes.coming(changed))
         first = _in_the_way(stale, changed)
@@ -107,6 +108,7 @@ class FolderSender(Sender):
         link = root / LATEST
         if link.is_dir() and not link.is_symlink():
             raise _not_ours(link)
+        self.refuse_if_stopped()
         _switch(link, name)
         gone = notes.add_version(name, what, self.berth.options.get("keep"))
         _write(root / NOTES, notes.encoded(name))

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from trunkline.egress.base import Berth, Sender, Sent, Shipment
 from trunkline.egress.targets.rowsending import in_words, keyed_changes
 from trunkline.errors import NotFound, Precondition, Unavailable
+from trunkline.storage.catalog import deliveries, repos
+from trunkline.storage.catalog.deliveries import DeliveryRow
 from trunkline.tables.reading.cells import plain
 
 if TYPE_CHECKING:
@@ -202,7 +204,11 @@ class KafkaSender(Sender):
                     if mine and headers.get(_COMMIT) == commit.encode():
                         return True
                 elif error.code() == self._kafka.KafkaError._PARTITION_EOF:
-                    left.discard(message.partition())
+                    part = place(self._topic, message.partition())
+                    _, high = consumer.get_watermark_offsets(part, cached=True)
+                    # Before that it ends only for now: a transaction of somebody is open.
+                    if message.offset() >= high:
+                        left.discard(message.partition())
                 else:
                     raise _failed(error)
         return False
@@ -210,6 +216,12 @@ class KafkaSender(Sender):
     # -- messages --------------------------------------------------------------------------
 
     def _messages(self, shipment: Shipment) -> Iterator[Message]:
+        last = self._last(shipment)
+        if last is not None and last.spec.get("kafka", {}).get("topic") != self._topic:
+            # It went elsewhere: another topic begins anew.
+            shipment = Shipment(shipment.core, shipment.commit, shipment.path, None)
+        elif last is not None and shipment.before is None:
+            raise self._gone()
         if self._key:
             yield from self._by_key(shipment)
             return
@@ -250,11 +262,21 @@ class KafkaSender(Sender):
 
     def _refuse_gone(self, shipment: Shipment) -> None:
         if shipment.before is not None:
-            raise Precondition(
-                f"The version that {self._topic} has is gone: what changed since then cannot be "
-                "told.",
-                hint="Deliver to another topic.",
-            )
+            raise self._gone()
+
+    def _gone(self) -> Precondition:
+        return Precondition(
+            f"The version that {self._topic} has is gone: what changed since then cannot be told.",
+            hint="Deliver to another topic.",
+        )
+
+    def _last(self, shipment: Shipment) -> DeliveryRow | None:
+        """The newest delivery that is done, also if its commit is gone by now."""
+        name = self.berth.target.name
+        with shipment.core.database.read() as session:
+            repo = repos.key_of(session, shipment.commit.repo)
+            last = deliveries.last_done(session, repo, name) if repo is not None else None
+            return deliveries.find(session, repo, last, name) if repo is not None and last else None
 
     def _rows(self, batches: Iterable[pa.RecordBatch], change: str) -> Iterator[Message]:
         for batch in batches:

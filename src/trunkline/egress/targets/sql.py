@@ -46,12 +46,13 @@ class SqlSender(Sender):
         # A target that is turned to another table begins anew there.
         ledger = Ledger(self._database, self._name, f"{self.berth.id} {self._name}")
         schema = shipment.schema()
-        self._prepare(shipment)
         ledger.prepare()
+        self._prepare(shipment, ledger)
         with self._database.connect() as connection:
             table = SqlTable(self._database, connection, self._name)
             _begin(self._database, connection)
             there = ledger.lock(connection)
+            self.refuse_if_stopped()
             if there == shipment.commit.id:
                 return Sent(f"{self._name} had it already", rows=0)
             table.check(schema, self._key)
@@ -70,13 +71,18 @@ class SqlSender(Sender):
     def close(self) -> None:
         self._database.close()
 
-    def _prepare(self, shipment: Shipment) -> None:
+    def _prepare(self, shipment: Shipment, ledger: Ledger) -> None:
         if not self._create:
             return
         with self._database.connect() as connection:
             table = SqlTable(self._database, connection, self._name)
-            if not table.exists():
-                table.create(shipment.schema(), self._key)
+            if table.exists():
+                return
+            ledger.forget(connection)
+            if table.exists():  # Another made it while we waited for the ledger.
+                connection.rollback()
+                return
+            table.create(shipment.schema(), self._key)
 
     def _since(self, shipment: Shipment, there: str) -> Shipment:
         """The shipment, compared with the version that the target itself says it has."""
@@ -131,9 +137,17 @@ class SqlSender(Sender):
 
 
 def _begin(database: Database, connection: Connection) -> None:
-    """SQLite begins by itself only where a row changes, and then may find that others did."""
-    if database.dialect == "sqlite":
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    """SQLite begins by itself only where a row changes, and then may find that others did.
+
+    Others have a zone, in which they would take times that have none.
+    """
+    match database.dialect:
+        case "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        case "postgresql":
+            connection.exec_driver_sql("SET LOCAL TIME ZONE 'UTC'")
+        case "mysql" | "mariadb":
+            connection.exec_driver_sql("SET time_zone = '+00:00'")
 
 
 def _find(shipment: Shipment, commit: str) -> Commit | None:

@@ -116,10 +116,11 @@ class WebhookSender(Sender):
             return TooManyRequests(f"{said}.", retry_after=max(0.0, seconds))
         if answer.is_redirect:
             return Failed(f"{said}: it leads elsewhere, which is not followed.")
-        text = " ".join(answer.text[:_ANSWER].split())
+        text = answer.text
         for name in ("token", "sign", "url"):
             if secret := self.berth.options.get(name):
                 text = text.replace(str(secret), "***")
+        text = " ".join(text.split())[:_ANSWER]
         return Failed(f"{said}: {text}" if text else f"{said}.")
 
     @property

@@ -126,11 +126,10 @@ class ApiFeed(Feed):
         return sweep
 
     def _place(self, position: Mapping[str, Any]) -> Place:
-        if "place" in position:
-            return dict(position["place"])
-        self._passed.clear()
-        self._page_before = ""
-        return self._paging.first()
+        if "place" not in position or "taken" in position:  # a sweep begins
+            self._passed.clear()
+            self._page_before = ""
+        return dict(position["place"]) if "place" in position else self._paging.first()
 
     def _page(self, place: Place, position: Mapping[str, Any]) -> tuple[list[Any], Place | None]:
         url, more = self._paging.asked(place)
@@ -221,7 +220,9 @@ class ApiFeed(Feed):
         elif value != newest:
             return
         if not self._key:
-            there = position.get("newest_seen") or list(position.get("seen", ()))
+            there = position.get("newest_seen")
+            if there is None:
+                there = position.get("seen", ())
             position["newest"], position["newest_seen"] = value, [*there, mark]
 
     def _finish(self, position: dict[str, Any], last: Place, count: int) -> None:

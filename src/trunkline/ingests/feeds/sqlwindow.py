@@ -85,7 +85,9 @@ def behind(value: Any, lag: float) -> Any:
         return value
     match value:
         case datetime():
-            return value - timedelta(seconds=lag)
+            # In a zone with summer time a day has hours that are not there, or there twice.
+            aware = value.tzinfo is not None
+            return (value.astimezone(UTC) if aware else value) - timedelta(seconds=lag)
         case date():
             return value - timedelta(days=-(-lag // 86400))
         case int():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from posixpath import normpath
 from typing import Any
 
 from trunkline.model.egress import Target
@@ -27,8 +29,23 @@ def targets_of(fields: Sequence[TargetField]) -> tuple[Target, ...]:
         if target.name in found:
             raise Flaw(loc, f"Two targets of egress are called {target.name}.",
                        "Give one of them a name: name: NAME.")  # fmt: skip
+        for other in found.values():
+            if (place := _place(target)) is not None and place == _place(other):
+                raise Flaw(loc, f"Two targets deliver to {place[0]}: each would remove the "
+                           "other's files.", "Give each a folder of its own.")  # fmt: skip
         found[target.name] = target
     return tuple(found.values())
+
+
+def _place(target: Target) -> tuple[str, ...] | None:
+    """Where files go. Buckets of two stores may have one name."""
+    if target.kind == "folder":
+        return (normpath(target.options["path"]),)
+    if target.kind == "objects":
+        given = sorted({**target.options["options"], **dict(target.secrets)}.items())
+        store = [str(value) for name, value in given if re.search("endpoint|account_name", name)]
+        return (target.options["url"], *store)
+    return None
 
 
 def _target(fields: TargetField, loc: Loc) -> Target:

@@ -102,16 +102,14 @@ def _database(address: str) -> tuple[dict[str, Any], str | None]:
 
 
 def touches_this_machine(target: Target) -> bool:
-    """Whether a target is among the files of the machine that sends to it."""
+    """Whether a target is, or may be, among the files of the machine that sends to it."""
     match target.kind:
         case "folder":
             return True
         case "delta":
-            url = str(target.options["url"])
-            return "://" not in url or url.startswith("file:")
+            return not re.match(r"(s3a?|gs|az|abfss?)://", str(target.options["url"]))
         case "sql":
             return str(target.options["url"]).startswith(("sqlite", "duckdb"))
         case "iceberg":
-            texts = [str(one) for one in target.options.get("catalog", {}).values()]
-            return any(one.startswith(("/", ".", "file:", "sqlite", "duckdb")) for one in texts)
+            return True  # Where its files go is what its catalog says.
     return False

@@ -23,6 +23,7 @@ from trunkline.pipelines.spec.kafkafields import KafkaTargetField
 from trunkline.pipelines.spec.lakehousefields import DeltaTargetField, IcebergTargetField
 from trunkline.pipelines.spec.sqlfields import SqlTargetField
 from trunkline.pipelines.spec.values import (
+    Address,
     Pause,
     Positive,
     SecretName,
@@ -84,7 +85,7 @@ def _holds_no_secret(options: dict[str, str]) -> dict[str, str]:
 
 Mode = Literal["mirror", "versions"]
 FileFormat = Literal["keep", "parquet", "csv", "json"]
-BucketUrl = Annotated[Text, AfterValidator(_is_bucket)]
+BucketUrl = Annotated[Address, AfterValidator(_is_bucket)]
 BucketOptions = Annotated[dict[Text, SparkValue], AfterValidator(_holds_no_secret)]
 
 
@@ -121,7 +122,7 @@ class ObjectsTargetField(Fields):
 
 
 class WebhookTargetField(Fields):
-    url: Annotated[Text, AfterValidator(_is_web)] | None = about(
+    url: Annotated[Address, AfterValidator(_is_web)] | None = about(
         "Where to POST to. If it is a secret itself: secrets: {url: NAME}."
     )
     body: Literal["event", "rows"] = about(

@@ -15,7 +15,7 @@ from trunkline.pipelines.spec.fields import Fields, about
 from trunkline.pipelines.spec.flowcodec import SOURCES
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.tablevalues import Columns
-from trunkline.pipelines.spec.values import Pause, SecretName, SparkValue, Text, Unfit
+from trunkline.pipelines.spec.values import Address, Pause, SecretName, SparkValue, Text, Unfit
 
 _DELTA, _ICEBERG = SOURCES["delta"], SOURCES["iceberg"]
 _TO_DELTA, _TO_ICEBERG = TARGETS["delta"], TARGETS["iceberg"]
@@ -60,7 +60,7 @@ def _is_table_name(name: str) -> str:
     return name
 
 
-TableUrl = Annotated[Text, AfterValidator(_is_table_url)]
+TableUrl = Annotated[Address, AfterValidator(_is_table_url)]
 TableName = Annotated[Text, AfterValidator(_is_table_name)]
 Options = Annotated[dict[Text, SparkValue], AfterValidator(_holds_no_secret)]
 Start = Literal["all", "latest"]

@@ -14,7 +14,7 @@ from trunkline.pipelines.spec.fields import Fields, about
 from trunkline.pipelines.spec.flowcodec import SOURCES
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.tablevalues import Columns
-from trunkline.pipelines.spec.values import Pause, Positive, SecretName, Text, Unfit
+from trunkline.pipelines.spec.values import Address, Pause, Positive, SecretName, Text, Unfit
 
 _SOURCE, _TARGET = SOURCES["sql"], TARGETS["sql"]
 _scheme = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\+[A-Za-z0-9_]+)?://").match
@@ -57,7 +57,7 @@ def _is_package(text: str) -> str:
     return text
 
 
-DatabaseUrl = Annotated[Text, AfterValidator(_is_database)]
+DatabaseUrl = Annotated[Address, AfterValidator(_is_database)]
 
 
 class ParallelField(Fields):

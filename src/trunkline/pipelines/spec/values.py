@@ -49,6 +49,16 @@ def _plain(text: str) -> str:
 Text = Annotated[str, AfterValidator(_plain)]
 
 
+def _has_no_margin(text: str) -> str:
+    if text != text.strip():
+        raise Unfit("It begins or ends with a space.", "Leave that out.")
+    return text
+
+
+Address = Annotated[Text, AfterValidator(_has_no_margin)]
+"""A place elsewhere. Libraries do not agree on what a space at its end means."""
+
+
 def _named(kind: str) -> AfterValidator:
     return _by(lambda text: validate_name(kind, text))
 

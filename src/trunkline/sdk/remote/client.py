@@ -158,6 +158,7 @@ class Client:
     def upload(self, method: str, path: str, content: Any, /, **options: Any) -> httpx2.Response:
         """Send bytes: not tried again here, since only the caller can give them once more."""
         headers = options.pop("headers", {})
+        self._refuse_closed()
         try:
             answer = self._http.request(
                 method, _relative(path), params=_given(options), content=content, headers=headers
@@ -175,6 +176,7 @@ class Client:
     def _tried(self, ask: Callable[[], httpx2.Response]) -> httpx2.Response:
         attempt, patience = 0, READ_SECONDS
         while True:
+            self._refuse_closed()
             last = attempt == TRIES - 1
             try:
                 answer = ask()
@@ -223,6 +225,13 @@ class Client:
         if not ours and answer.status_code not in _AGAIN:
             raise Failed(
                 f"What answers at {self.url} is no Trunkline server.", hint="Check the address."
+            )
+
+    def _refuse_closed(self) -> None:
+        if self._http.is_closed:
+            raise Precondition(
+                f"The lake at {self.url} was closed.",
+                hint="Read all of a result before that, or open the lake again.",
             )
 
     def _unreachable(self, error: Exception) -> TrunklineError:

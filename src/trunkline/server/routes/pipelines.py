@@ -81,7 +81,7 @@ def plan(call: Caller, body: Declaration) -> PlanReport:
     declared = all_declared(body.pipelines)
     require_plan(call, declared)
     lake, where = _in_environment(call, body)
-    return shown_plan(call, lake._planned(declared, body.ignored, mode, where))
+    return shown_plan(call, lake._planned(declared, body.ignored, mode, where), where)
 
 
 def _in_environment(call: Call, body: Declaration) -> tuple[Lake, str | None]:
@@ -122,7 +122,7 @@ def due(call: Caller, project: str, environment: str | None = None) -> PlanRepor
     call.require_project_seen(project)
     lake = call.lake.bound(project=project)
     found = lake._due(lambda name: call.may(Permission.READ, name), environment)
-    return shown_plan(call, found)
+    return shown_plan(call, found, environment)
 
 
 @routes.GET("/pipelines", ANYBODY)
@@ -194,10 +194,12 @@ def why_pipeline(call: Caller, project: str, repo: str) -> Why:
 def restore_pipeline(call: Caller, project: str, repo: str, body: Restore) -> Applied:
     """Make an earlier version the newest. Its inputs must still be the caller's to read."""
     name = f"{project}/{repo}"
-    newest = call.lake.pipeline(name).version
-    if 1 <= body.version <= newest:
-        spec = from_json(call.lake.pipeline(name, body.version).spec)
-        require_apply(call, [Declared(spec)])
+    try:
+        old = call.lake.pipeline(name, body.version)
+    except NotFound:
+        pass  # said better where it is restored
+    else:
+        require_apply(call, [Declared(from_json(old.spec))])
     return call.lake.restore_pipeline(name, body.version)
 
 

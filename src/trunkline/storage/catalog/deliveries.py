@@ -290,7 +290,10 @@ def retry(session: Session, repo: int, target: str, commit_id: str) -> bool:
     """Try one that failed, or waits for its next try, at once; its tries are counted anew."""
     again = session.execute(
         f"""UPDATE deliveries SET state = 'waiting', reason = '', attempt = 0, not_before = 0,
-               finished = NULL WHERE {_ONE} AND state IN ('failed', 'waiting')""",
+               finished = NULL WHERE {_ONE} AND state IN ('failed', 'waiting')
+               AND NOT EXISTS (SELECT 1 FROM deliveries n WHERE n.repo = :repo
+               AND n.target = :target AND n.position > deliveries.position
+               AND n.state IN ('done', 'running'))""",
         {"repo": repo, "id": commit_id, "target": target},
     )
     return again == 1
