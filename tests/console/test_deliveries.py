@@ -13,6 +13,8 @@ from tests.console.looking import axe
 from tests.serving import Serving
 from trunkline.sdk.remote.lake import RemoteLake
 
+SERVE = ("--workers", "1")
+
 
 @pytest.fixture(scope="module")
 def lake(site: Serving) -> Iterator[RemoteLake]:
