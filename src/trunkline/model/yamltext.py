@@ -82,7 +82,13 @@ def _is_block(text: str) -> bool:
 def _scalar(value: object, in_flow: bool = False) -> str:
     if isinstance(value, str) and _WORD(value) and not _NOT_TEXT.fullmatch(value):
         return value
-    return f'"{"".join(map(_escaped, value))}"' if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return f'"{"".join(map(_escaped, value))}"'
+    text = json.dumps(value)
+    # 1e-06 is text to YAML: a number with an exponent has a point, and the exponent a sign.
+    if isinstance(value, float) and "e" in text and "." not in text:
+        return text.replace("e", ".0e")
+    return text
 
 
 def _escaped(char: str) -> str:
