@@ -24,6 +24,14 @@ _FAILURES = (ValueError, TypeError, OverflowError, ArithmeticError)
 """Arrow's own are among them: ArrowInvalid is a ValueError, ArrowTypeError a TypeError."""
 
 
+def without(table: pa.Table, bad: Bad) -> pa.Table:
+    """The rows that fit; none may be left."""
+    import pyarrow as pa
+
+    good = [at for at in range(table.num_rows) if at not in bad] if bad else None
+    return table if good is None else table.take(pa.array(good, pa.int64()))
+
+
 def column(values: Sequence[Any], type_: str) -> tuple[pa.Array, Bad]:
     """A column of the table's type; null, and named among the bad, where a value does not fit."""
     import pyarrow as pa

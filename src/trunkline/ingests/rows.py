@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import SchemaClash, TrunklineError
-from trunkline.ingests.columns import as_text, column, guessed
+from trunkline.ingests.columns import as_text, column, guessed, without
 from trunkline.ingests.feeds.base import Columns, CsvText, JsonLines, Piece, Records, Refused
 from trunkline.ingests.texts import AsCsv, AsJson, AsText, parsed
 from trunkline.model.evolution import united
@@ -126,9 +126,7 @@ class RowMaker:
                 Refused(texts[at], reason, sources[at]) for at in range(len(rows)) if at not in bad
             ]
             return Rows(malformed=[*malformed, *lost])
-        table = pa.Table.from_arrays(arrays, schema=named)
-        if bad:
-            table = table.take([at for at in range(len(rows)) if at not in bad])
+        table = without(pa.Table.from_arrays(arrays, schema=named), bad)
         return self._fitted(table, schema, malformed)
 
     def _keys(self, rows: Sequence[dict[str, Any]], bad: dict[int, str]) -> dict[str, list[str]]:
@@ -214,9 +212,7 @@ class RowMaker:
             names.append(name)
         lines = AsCsv(table)
         malformed += [Refused(lines[at], why, piece.source) for at, why in sorted(bad.items())]
-        made = pa.Table.from_arrays(arrays, names=names)
-        if bad:
-            made = made.take([at for at in range(made.num_rows) if at not in bad])
+        made = without(pa.Table.from_arrays(arrays, names=names), bad)
         if not made.num_rows:
             return Rows(malformed=malformed)
         rest = self._table(Columns(made, piece.source))

@@ -155,6 +155,12 @@ def test_csv_of_declared_columns() -> None:
     assert made.malformed[0].reason == 'n: "x" is no int'
 
 
+def test_a_csv_of_which_no_row_fits() -> None:
+    made = RowMaker(Schema(), declared_schema("n INT")).make(CsvText(b"n\nx\ny\n", "s"))
+    assert made.table is None or not made.table.num_rows
+    assert [one.line for one in made.malformed] == ["x", "y"]
+
+
 def test_ddl() -> None:
     found = declared_schema("ts TIMESTAMP NOT NULL, `a b` DECIMAL(10, 2), s STRUCT<x: INT>")
     assert [str(one) for one in found] == [

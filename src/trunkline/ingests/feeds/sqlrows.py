@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.connect.sqlreading import Block
-from trunkline.ingests.columns import as_text, column
+from trunkline.ingests.columns import as_text, column, without
 from trunkline.ingests.feeds.base import Columns, Piece, Refused
 from trunkline.tables.types import from_arrow_type
 
@@ -34,9 +34,7 @@ def pieces_of(block: Block, source: str, required: Sequence[str] = ()) -> Iterat
             names.append(one.name)
     if bad:
         yield from _refused(block, bad, source)
-    table = pa.Table.from_arrays(arrays, names=names)
-    if bad:
-        table = table.take([at for at in range(block.rows) if at not in bad])
+    table = without(pa.Table.from_arrays(arrays, names=names), bad)
     if table.num_rows and names:
         yield Columns(table, source)
 
