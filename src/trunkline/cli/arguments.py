@@ -120,6 +120,16 @@ Env = Annotated[
         autocompletion=complete.environments,
     ),
 ]
+KeyColumns = Annotated[
+    list[str] | None,
+    typer.Option("--key", metavar="COLUMN", help="What tells rows apart; may be repeated."),
+]
+SecretSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--secret", metavar="SETTING=NAME", help="A setting that is a secret of the lake."
+    ),
+]
 Limit = Annotated[int | None, typer.Option("--limit", "-n", help="At most so many.")]
 
 

@@ -9,7 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from trunkline.cli import session
-from trunkline.cli.arguments import PAIR, App, Ref, listed, pairs
+from trunkline.cli.arguments import (
+    PAIR,
+    App,
+    KeyColumns,
+    Ref,
+    SecretSettings,
+    listed,
+    pairs,
+)
 from trunkline.cli.session import Session
 from trunkline.sdk.egress import Progress
 
@@ -40,10 +48,7 @@ def export(
     table: Annotated[
         str | None, typer.Option("--table", metavar="NAME", help="The table of a database.")
     ] = None,
-    key: Annotated[
-        list[str] | None,
-        typer.Option("--key", metavar="COLUMN", help="What tells rows apart; may be repeated."),
-    ] = None,
+    key: KeyColumns = None,
     keep: Annotated[
         int | None, typer.Option("--keep", metavar="N", help="So many versions stay.")
     ] = None,
@@ -54,12 +59,7 @@ def export(
         list[str] | None,
         typer.Option("--option", metavar=PAIR, help="A setting of the target."),
     ] = None,
-    secret: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--secret", metavar="SETTING=NAME", help="A setting that is a secret of the lake."
-        ),
-    ] = None,
+    secret: SecretSettings = None,
 ) -> None:
     """Send a version to a folder, a bucket, a database or a web server, now."""
     run = session.of(ctx)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from trunkline.cli import complete, session, streamviews
-from trunkline.cli.arguments import App, listed, pairs
+from trunkline.cli.arguments import App, KeyColumns, SecretSettings, listed, pairs
 from trunkline.cli.stream import Everywhere
 from trunkline.errors import Usage
 
@@ -77,10 +77,7 @@ def add(
     by: Annotated[
         str | None, typer.Option("--by", metavar="COLUMN", help="Of a database: one that grows.")
     ] = None,
-    key: Annotated[
-        list[str] | None,
-        typer.Option("--key", metavar="COLUMN", help="What tells rows apart; may be repeated."),
-    ] = None,
+    key: KeyColumns = None,
     every: Annotated[
         str | None, typer.Option("--every", metavar="PAUSE", help="How often it is asked: 10m.")
     ] = None,
@@ -91,12 +88,7 @@ def add(
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="Any other field; the value is YAML."),
     ] = None,
-    secret: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--secret", metavar="SETTING=NAME", help="A setting that is a secret of the lake."
-        ),
-    ] = None,
+    secret: SecretSettings = None,
     show: Annotated[
         bool, typer.Option("--show", help="Only print the spec, to keep it in a file.")
     ] = False,
