@@ -80,6 +80,9 @@ def look_into_store(folder: Path, words: dict[str, str]) -> None:
     rows = [file for file in files if file.suffix == ".parquet"]
     count = sum(words["id"].encode() in every_form(file) for file in rows)
     print(f"  {words['id']} is in {count} files of tables")
+    value = f'"{words["id"]}"'.encode()
+    lists = sum(value in every_form(file) for file in files if file.suffix in (".tlm", ".part"))
+    print(f"  and a least or greatest value of a column in {lists} lists of files")
 
 
 def every_form(file: Path) -> bytes:

@@ -159,9 +159,12 @@ def _gc(lake: tl.Lake) -> None:
 
 
 def _secrets(lake: tl.Lake) -> None:
-    """Bytes to erase, in a pack and in an object of their own, each with a neighbour to keep."""
+    """Bytes to erase, in a pack and in an object of their own, each with a neighbour to keep, and
+    a table, of which manifests know the bounds.
+    """
     files = {"/kept": b"kept", "/secret/small": SECRET, "/secret/large": SECRET * 60_000}
     _commit(lake, "r@main", files)
+    lake.write_table("r@main:/secret/table", [{"said": SECRET.decode()}])
 
 
 def _erase(lake: tl.Lake) -> None:
@@ -299,6 +302,8 @@ SCENARIOS: dict[str, Scenario] = {
         _cron,
     ),
     "rewind a stream": Scenario(_rewind, ("stream.rewinding", "propagate.in_transaction"), _stream),
-    "erase": Scenario(_erase, ("erase.after_record", "erase.half_done"), _secrets),
+    "erase": Scenario(
+        _erase, ("erase.after_record", "erase.half_done", "erase.trees_written"), _secrets
+    ),
     "migrate": Scenario(_migrate, ("migrate.before", "migrate.after")),
 }

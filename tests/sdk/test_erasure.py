@@ -6,14 +6,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from tests.sdk.conftest import data_objects, head, objects, put, tree
 from tests.sdk.test_pruning import derive
 from tests.served import home
 from trunkline import Lake
 from trunkline.errors import Erased, NotFound
+from trunkline.lake.lease import Lease
 from trunkline.model.commits import RepoCommit, RepoName
 from trunkline.model.entries import Entry
+from trunkline.model.ids import new_id
 from trunkline.storage.catalog import erasures
 
 SECRET = b"the secret of Ada Lovelace"
@@ -203,6 +206,86 @@ def test_it_is_on_the_record(held: Lake):
         rows = session.all("SELECT path, author, reason, done FROM erasures")
         events = session.all("SELECT kind FROM events WHERE kind = 'erase'")
     recorded = {(row["path"], row["author"], row["reason"], row["done"]) for row in rows}
-    assert recorded == {("/ada", "ada", "she asked", 1)}
+    assert recorded == {("/ada", "ada", "she asked", 2)}
     assert len(events) == 1
     assert objects(held)
+
+
+# -- bounds of columns ---------------------------------------------------------------------------
+
+ADA = {"name": "Ada Lovelace", "age": 36}
+BOB = {"name": "Bob", "age": 40}
+
+
+def unpacked(lake: Lake, needle: str) -> list[str]:
+    """Objects that hold this text, as they are or packed."""
+    found = []
+    for path in objects(lake):
+        data = path.read_bytes()
+        if data[:4] == zstandard.FRAME_HEADER:
+            data += zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        if needle.encode() in data:
+            found.append(path.suffix)
+    return found
+
+
+@pytest.fixture
+def people(lake: Lake) -> Lake:
+    """A table of two files, the first with Ada alone, in three commits and on two branches."""
+    lake.create_repo("people")
+    lake.write_table("people", [ADA])
+    lake.write_table("people", [BOB])
+    lake.create_branch("people@dev", "main")
+    put(lake, "people@dev", note="a")
+    return lake
+
+
+def file_of_ada(lake: Lake) -> str:
+    return next(one.path for one in lake.ls("people@main.1") if one.path.endswith(".parquet"))
+
+
+def test_the_bounds_of_its_columns_go_with_a_file(people: Lake):
+    path = file_of_ada(people)
+    assert ".tlm" in unpacked(people, "Ada Lovelace"), "bounds are in the manifests"
+    held = [people.commit_info(f"people@{ref}").id for ref in ("main.1", "main.2", "dev")]
+    people.erase(f"people:{path}")
+    people.gc(grace=0)
+    assert unpacked(people, "Ada Lovelace") == []
+    assert people.fsck(deep=True).ok
+    assert [people.commit_info(f"people@{ref}").id for ref in ("main.1", "main.2")] == held[:2]
+    assert people.table("people@main").arrow().to_pylist() == [BOB]
+    assert people.table("people@dev").arrow().to_pylist() == [BOB]
+    with pytest.raises(Erased):
+        people.table("people@main.2").arrow()
+    assert people.describe_table("people@main.2").rows == 2, "how many there were is on record"
+
+
+def test_other_files_keep_their_bounds_and_commits_their_ranges(people: Lake):
+    people.write_table("people", [{"name": f"n{i}", "age": i} for i in range(5)])
+    people.erase(f"people:{file_of_ada(people)}")
+    core = home(people)._core
+    for ref in ("people@main.2", "people@main.3", "people@main.4"):
+        lines = list(core.tree_of(people._ref(ref)).scan())
+        bounds = [Entry.decode(line).stats for line in lines if b".parquet" in line]
+        assert any('"Bob"' in stats for stats in bounds)
+        assert not any("Ada" in stats for stats in bounds)
+    assert people.table("people@main").arrow().num_rows == 6
+
+
+def test_who_was_at_work_brings_no_bounds_back_and_loses_nothing(people: Lake):
+    """A writer planned on the old tree commits after it was replaced, with gc in between."""
+    core = home(people)._core
+    old = {path.name for path in objects(people) if path.suffix == ".tlm"}
+    writer = Lease(core, new_id(), "writer")
+    writer.take()
+    people.erase(f"people:{file_of_ada(people)}")
+    people.gc(grace=0)
+    assert old <= {path.name for path in objects(people)}, "kept for the writer"
+    with core.database.read() as session:
+        assert {row["done"] for row in session.all("SELECT done FROM erasures")} == {1}
+    writer.give_back()
+    people.gc(grace=0)
+    assert unpacked(people, "Ada Lovelace") == []
+    with core.database.read() as session:
+        assert {row["done"] for row in session.all("SELECT done FROM erasures")} == {2}
+    assert people.fsck(deep=True).ok

@@ -11,6 +11,7 @@ from trunkline.lake.branches import refuse_open, refuse_read
 from trunkline.lake.core import Core, repo_key, resolve_commit
 from trunkline.lake.files import lines_below
 from trunkline.lake.reach import new_ranges
+from trunkline.lake.redact import redact
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, RepoCommit, RepoKind, RepoName
 from trunkline.model.entries import Entry
@@ -153,7 +154,9 @@ def _refuse_backup(session: Session) -> None:
 
 
 def finish_erasures(core: Core) -> None:
-    """Destroy the bytes of every recorded erasure. Can be repeated, and is after a crash."""
+    """Destroy the bytes of every recorded erasure, and what was noted of them. Can be repeated,
+    and is after a crash.
+    """
     with core.database.read() as session:
         pending = erasures.pending(session)
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -168,6 +171,7 @@ def finish_erasures(core: Core) -> None:
         crashpoint("erase.half_done")
         with core.database.write() as session:
             erasures.complete(session, key)
+    redact(core)
 
 
 def _blank(core: Core, key: str, spans: list[tuple[int, int]]) -> None:

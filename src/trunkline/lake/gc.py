@@ -20,7 +20,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.erase import finish_erasures
 from trunkline.lake.jobobjects import prune_results
 from trunkline.lake.reach import Unreachable, unreachable_commits, used_objects
-from trunkline.storage.catalog import checks, commits, leases, repos
+from trunkline.storage.catalog import checks, commits, erasures, leases, repos
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import DATA, JOBS, MANIFESTS, PACKS, txn_of
 from trunkline.storage.objects.loose import loose
@@ -65,12 +65,17 @@ def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
     found += core.objects.abandoned()
     with core.database.read() as session:
         living = leases.live(session)
+        # Who was at work when trees were written anew may yet commit ranges of the old ones.
+        old_trees = leases.live_before(session, erasures.redacted(session))
     # A dry run has removed no commits, so it leaves out what only those would have freed.
     used = used_objects(core)
     doomed = [
         info
         for info in found
-        if info.key not in used and info.modified <= cutoff and txn_of(info.key) not in living
+        if info.key not in used
+        and info.modified <= cutoff
+        and txn_of(info.key) not in living
+        and not (old_trees and info.key.startswith(MANIFESTS))
     ]
     lost = of_nobody(core.objects, partial(_repos, core))
     states = [info for info in lost if info.modified <= cutoff]

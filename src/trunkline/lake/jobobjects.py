@@ -6,7 +6,7 @@ A part is a list of JSON lines (`engine.runner.task`), of which only the outputs
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import zstandard
 
@@ -15,9 +15,10 @@ from trunkline.lake.changes import Changes, apply_unchecked
 from trunkline.lake.core import Core
 from trunkline.lake.lease import Lease
 from trunkline.lake.manifests import INLINE_KEY, Tree, decompress
-from trunkline.model.entries import line_path
+from trunkline.model.entries import Entry, line_path
 from trunkline.model.ids import id_millis, new_id
 from trunkline.storage.catalog import jobs, pipelines
+from trunkline.storage.catalog.erasures import Place, place_of
 from trunkline.storage.catalog.pipelines import PipelineRow
 from trunkline.storage.objects.keys import JOBS, KeyMaker
 
@@ -94,6 +95,52 @@ def _replace_results(core: Core, row: PipelineRow, tree: Tree, old: set[bytes]) 
         lease.give_back()
 
 
+def redact_results(core: Core, gone: Collection[Place]) -> None:
+    """Remove the bounds of erased files from what jobs noted. No job takes such a file over:
+    its datum is computed again, should it come back.
+    """
+    keys = {key for key, _, _ in gone}
+    doomed: set[tuple[bytes, bytes]] = set()
+    for info in core.objects.list(JOBS):
+        if not info.key.endswith(PART):
+            continue
+        lines = _part_lines(core, info.key)
+        cleaned = list(lines)
+        for number, line in enumerate(lines):
+            result = json.loads(line)
+            entries = [Entry.decode(output.encode()) for output in result["outputs"]]
+            held = {one for one in entries if one.key in keys and place_of(one) in gone}
+            if not held:
+                continue
+            doomed.add((info.key.encode(), b"%d" % number))
+            plain = [one.without_bounds() if one in held else one for one in entries]
+            if plain != entries:
+                result["outputs"] = [one.encode().decode() for one in plain]
+                cleaned[number] = json.dumps(result, separators=(",", ":")).encode()
+        if cleaned != lines:
+            raw = b"".join(line + b"\n" for line in cleaned)
+            core.objects.replace(info.key, zstandard.ZstdCompressor().compress(raw))
+    if doomed:
+        _stop_taking_over(core, doomed)
+
+
+def _stop_taking_over(core: Core, doomed: Collection[tuple[bytes, bytes]]) -> None:
+    with core.database.read() as session:
+        rows = pipelines.with_results(session)
+    for row in rows:
+        while True:
+            tree = core.manifests.read(row.results, row.results_hash)
+            split = ((line, line.split(b"\t")) for line in tree.scan(b""))
+            old = {line_path(line) for line, f in split if (f[3], f[2]) in doomed}
+            if not old or _replace_results(core, row, tree, old):
+                break
+            with core.database.read() as session:
+                now = pipelines.find(session, row.repo)
+            if now is None:
+                break
+            row = now
+
+
 def used_by_jobs(core: Core, keep_logs_seconds: float = KEEP_LOGS) -> set[str]:
     """The keys of all objects that a job, its results or its logs need."""
     with core.database.read() as session:
@@ -156,10 +203,15 @@ def _new_lines(tree: Tree, seen: set[str]) -> Iterator[list[bytes]]:
 
 def _outputs(core: Core, part: str) -> set[str]:
     """Where the files are that the datums of a part wrote."""
+    lines = _part_lines(core, part)
+    return {output.split("\t", 4)[3] for line in lines for output in json.loads(line)["outputs"]}
+
+
+def _part_lines(core: Core, part: str) -> list[bytes]:
+    """The results in a part; none if it is gone."""
     try:
-        lines = decompress(core.objects.get(part)).splitlines()
+        return decompress(core.objects.get(part)).splitlines()
     except FileNotFoundError:
-        return set()
+        return []
     except zstandard.ZstdError:
         raise CorruptObject(f"The results {part} of a job are damaged.") from None
-    return {output.split("\t", 4)[3] for line in lines for output in json.loads(line)["outputs"]}

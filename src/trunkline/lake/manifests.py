@@ -298,6 +298,11 @@ def _describe(lines: Lines, raw: bytes, key: str) -> Range:
     return Range(blake3(raw).hexdigest(), key, len(lines), size, first, last)
 
 
+def range_id(lines: Lines) -> str:
+    """What a range of these lines is called."""
+    return blake3(b"\n".join(lines)).hexdigest()
+
+
 def decompress(data: bytes) -> bytes:
     """All of one frame, whatever length a damaged one claims to have."""
     stream = zstandard.ZstdDecompressor().decompressobj()

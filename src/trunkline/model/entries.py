@@ -7,7 +7,8 @@ operations of the interpreter do the work that a table library would.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 
 TAB = b"\t"
 WHOLE_OBJECT = b"-"
@@ -21,6 +22,7 @@ class Entry:
     `hash` is BLAKE3 of the bytes. For table files it may be the fingerprint of the rows;
     then `byte_hash` is that of the bytes; for a file by reference, whose `key` leads outside the
     lake, it stands for address, size and version. `owner` is the datum that wrote the file.
+    `stats` is JSON: {"column": [least, greatest, nulls]}; empty if unknown.
     """
 
     path: str
@@ -69,6 +71,14 @@ class Entry:
     def checksum(self) -> str:
         """BLAKE3 of the bytes, whatever `hash` stands for."""
         return self.byte_hash or self.hash
+
+    def without_bounds(self) -> Entry:
+        """With the names of its columns, but none of the values that were in them."""
+        if not self.stats:
+            return self
+        columns = json.loads(self.stats).items()
+        plain = {name: [None, None, *rest] for name, (_, _, *rest) in columns}
+        return replace(self, stats=json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
 
 
 def line_path(line: bytes) -> bytes:

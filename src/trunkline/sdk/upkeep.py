@@ -79,5 +79,8 @@ class Upkeep(LakeBase):
     def erase(self, ref: str, reason: str = "") -> ErasureReport:
         """Destroy a path's bytes in every commit of a repo, and say who held them."""
         from trunkline.lake import erase
+        from trunkline.tables.discovery.facts import FactCache
 
-        return erase.erase(self._core, self._ref(ref, path=Need.REQUIRED), reason, self.author)
+        found = erase.erase(self._core, self._ref(ref, path=Need.REQUIRED), reason, self.author)
+        FactCache().forget()  # it has bounds of columns too
+        return found

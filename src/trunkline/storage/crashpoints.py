@@ -27,6 +27,7 @@ CRASHPOINTS: dict[str, str] = {
     "migrate.after": "The catalog has the new format; the caller has not been told.",
     "erase.after_record": "An erasure is on the record; every byte is still there.",
     "erase.half_done": "Some of the bytes to erase are gone; the record does not say so yet.",
+    "erase.trees_written": "Trees without bounds of what is erased are there; no commit has them.",
     "finish.after_staging": "The changes of an open commit are gathered; it is not finished.",
     "propagate.in_transaction": "All open commits and jobs of a set are written, not committed.",
     "job.claimed": "A worker has the job; nothing is done.",

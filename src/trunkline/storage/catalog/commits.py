@@ -353,6 +353,14 @@ def every_root(session: Session) -> list[Row]:
     )
 
 
+def replace_root(session: Session, old: str, root: str, root_hash: str) -> None:
+    """Give all commits that have this tree another one, of the same files."""
+    session.execute(
+        "UPDATE commits SET root = :root, root_hash = :root_hash WHERE root = :old",
+        {"old": old, "root": root, "root_hash": root_hash},
+    )
+
+
 def add_provenance(
     session: Session, repo: int, commit_id: str, source: int, source_id: str
 ) -> None:

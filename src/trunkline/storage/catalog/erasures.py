@@ -1,8 +1,12 @@
-"""Erasures: which bytes were destroyed on purpose, when, by whom and why."""
+"""Erasures: which bytes were destroyed on purpose, when, by whom and why.
+
+`done` is 0 until the bytes are gone, then 1, and 2 when nothing of what was in them is left in
+any tree, and nobody is at work who might bring it back (`lake.redact`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from trunkline.model.entries import Entry
 from trunkline.storage.catalog.database import Row, Session
@@ -41,7 +45,34 @@ def pending(session: Session) -> list[Row]:
 
 
 def complete(session: Session, key: str) -> None:
-    session.execute("UPDATE erasures SET done = 1 WHERE key = :key", {"key": key})
+    session.execute("UPDATE erasures SET done = 1 WHERE key = :key AND done = 0", {"key": key})
+
+
+def unsettled(session: Session) -> set[Place]:
+    """Where bytes were destroyed of which there may be bounds in trees."""
+    return _places(session.all("SELECT key, start, size FROM erasures WHERE done = 1"))
+
+
+def settle(session: Session, settled: Collection[Place]) -> None:
+    for key, start, size in settled:
+        session.execute(
+            """UPDATE erasures SET done = 2
+               WHERE key = :key AND coalesce(start, -1) = :start AND size = :size AND done = 1""",
+            {"key": key, "start": -1 if start is None else start, "size": size},
+        )
+
+
+def redacted(session: Session) -> int:
+    """When trees were last written anew, in microseconds; 0 if never."""
+    row = session.one("SELECT value FROM meta WHERE name = 'redacted'")
+    return int(row["value"]) if row else 0
+
+
+def note_redaction(session: Session) -> None:
+    session.execute("DELETE FROM meta WHERE name = 'redacted'")
+    session.execute(
+        "INSERT INTO meta (name, value) VALUES ('redacted', :now)", {"now": str(session.now())}
+    )
 
 
 def find(session: Session, entry: Entry) -> Row | None:
@@ -65,5 +96,8 @@ def latest(session: Session) -> int:
 
 def places(session: Session) -> set[Place]:
     """Where bytes were destroyed."""
-    rows = session.all("SELECT key, start, size FROM erasures")
+    return _places(session.all("SELECT key, start, size FROM erasures"))
+
+
+def _places(rows: Iterable[Row]) -> set[Place]:
     return {(row["key"], row["start"], row["size"]) for row in rows}

@@ -70,6 +70,15 @@ def live(session: Session) -> set[str]:
     return {row["id"] for row in rows}
 
 
+def live_before(session: Session, moment: int) -> bool:
+    """Whether somebody is still at work who began before a moment."""
+    row = session.one(
+        "SELECT id FROM leases WHERE expires > :now AND started <= :moment LIMIT 1",
+        {"now": session.now(), "moment": moment},
+    )
+    return row is not None
+
+
 def backing_up(session: Session) -> bool:
     """Whether a backup is being taken, which needs everything that was there when it began."""
     row = session.one(

@@ -76,3 +76,7 @@ class FactCache:
                 form = forms[id(fact.shape)] = fact.shape.encode()
             records.append((key, Record(form, fact.rows, fact.stats)))
         self._memory.keep(records)
+
+    def forget(self) -> None:
+        """All facts; they are found again where they are asked for."""
+        self._memory.forget()

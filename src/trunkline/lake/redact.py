@@ -1,0 +1,108 @@
+"""What an erasure must not leave behind beside the bytes: the bounds of a table file's columns.
+
+The least and the greatest value of each column are kept with the line of a file: in every tree
+that lists it, and in the results of the datum that wrote it. The trees of commits are written
+anew without them; a commit then has another root, and is the same commit. Who was at work
+meanwhile may still use, and even publish, ranges of the old trees. So gc keeps them as long as
+anybody lives who might, and looks once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from trunkline.lake.changes import Changes, apply_unchecked
+from trunkline.lake.core import Core
+from trunkline.lake.jobobjects import redact_results
+from trunkline.lake.lease import Lease
+from trunkline.lake.manifests import INLINE_KEY, Lines, Range, Tree, range_id
+from trunkline.model.entries import Entry
+from trunkline.model.ids import new_id
+from trunkline.storage.catalog import commits, erasures, leases
+from trunkline.storage.catalog.erasures import Place, place_of
+from trunkline.storage.crashpoints import crashpoint
+from trunkline.storage.objects.keys import KeyMaker
+
+
+def redact(core: Core) -> None:
+    """Remove the bounds of what was erased, wherever they are. Can be repeated."""
+    while True:
+        with core.database.read() as session:
+            gone = erasures.unsettled(session)
+            # Read before trees are listed: whoever comes later reads those that are clean.
+            at_work = leases.live_before(session, erasures.redacted(session))
+        if not gone:
+            return
+        redact_results(core, gone)
+        if not _redact_trees(core, gone):
+            break
+    if not at_work:
+        with core.database.write() as session:
+            erasures.settle(session, gone)
+
+
+def _redact_trees(core: Core, gone: Collection[Place]) -> bool:
+    """Write each tree anew that has bounds of erased files; whether there was one."""
+    with core.database.read() as session:
+        roots = {row["root"]: row["root_hash"] for row in commits.every_root(session)}
+    keys = KeyMaker(new_id())
+    lease = Lease(core, keys.txn, "erase")
+    lease.take()
+    try:
+        clean = _Clean(gone)
+        replaced: dict[str, tuple[str, str]] = {}
+        for root, root_hash in roots.items():
+            tree = core.manifests.read(root, root_hash)
+            if changes := clean.changes(tree):
+                pieces = clean.known(apply_unchecked(tree, changes))
+                key, digest, made = core.manifests.write(pieces, keys.manifest)
+                clean.keep(made)
+                replaced[root] = key, digest
+        if not replaced:
+            return False
+        crashpoint("erase.trees_written")
+        with core.database.write() as session:
+            lease.check_in(session)
+            for root, (key, digest) in replaced.items():
+                commits.replace_root(session, root, key, digest)
+            erasures.note_redaction(session)
+        lease.forget()
+        return True
+    finally:
+        lease.give_back()
+
+
+class _Clean:
+    """The lines of trees without bounds; a range that several trees share is made once."""
+
+    def __init__(self, gone: Collection[Place]) -> None:
+        self._gone = gone
+        self._keys = {key.encode() for key, _, _ in gone}
+        self._lines: dict[str, Lines] = {}
+        self._ranges: dict[str, Range] = {}
+
+    def changes(self, tree: Tree) -> Changes:
+        changes = Changes()
+        for held in tree.ranges:
+            if held.id not in self._lines:
+                self._lines[held.id] = list(self._cleaned(tree.lines(held)))
+            changes.put_all(self._lines[held.id])
+        return changes
+
+    def _cleaned(self, lines: Lines) -> Iterator[bytes]:
+        for line in lines:
+            if line.split(b"\t", 4)[3] in self._keys:
+                entry = Entry.decode(line)
+                plain = entry.without_bounds()
+                if plain != entry and place_of(entry) in self._gone:
+                    yield plain.encode()
+
+    def known(self, pieces: Iterable[Range | Lines]) -> Iterator[Range | Lines]:
+        for piece in pieces:
+            if isinstance(piece, Range):
+                yield piece
+            else:
+                yield self._ranges.get(range_id(piece), piece)
+
+    def keep(self, tree: Tree) -> None:
+        self._ranges |= {held.id: held for held in tree.ranges if held.key != INLINE_KEY}

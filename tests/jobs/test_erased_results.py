@@ -1,0 +1,64 @@
+"""What jobs noted of a file goes when the file is erased, and no job takes it over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import zstandard
+
+import trunkline as tl
+from tests.jobs.tables import Tables
+from tests.served import home
+from trunkline.model.jobs import JobState
+
+PEOPLE = "SELECT name, upper(name) AS loud, team FROM people"
+
+
+@pytest.fixture
+def people(spark, lake, tmp_path) -> Tables:
+    lake.create_repo("people")
+    found = Tables(lake, tmp_path / "code")
+    found.put("people", {"/team=a/p.csv": b"name\nZaphod\n", "/team=b/p.csv": b"name\nBob\n"})
+    return found
+
+
+def objects_with(people: Tables, needle: bytes) -> set[str]:
+    """The kinds of objects that hold this text, as they are or packed."""
+    found = set()
+    for path in (Path(home(people.lake).location) / ".trunkline" / "objects").rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            if data[:4] == zstandard.FRAME_HEADER:
+                data += zstandard.ZstdDecompressor().decompressobj().decompress(data)
+            if needle in data:
+                found.add(path.suffix)
+    return found
+
+
+def test_bounds_of_what_a_job_made_are_gone_too(people: Tables):
+    people.sql("loud", PEOPLE, tl.pfs("people", "/team=*/"), partition_by=["team"])
+    people.run_well()
+    assert objects_with(people, b"ZAPHOD") == {".part", ".tlm", ".parquet"}
+    people.lake.erase("people:/team=a")
+    people.run_well()
+    (old,) = people.lake.ls("loud@main~1:/team=a")
+    people.lake.erase(f"loud:{old.path}")
+    people.lake.gc(grace=0)
+    assert objects_with(people, b"ZAPHOD") == set()
+    assert people.lake.fsck(deep=True).ok
+    assert people.rows("loud@main", "loud") == [("BOB",)]
+
+
+def test_a_datum_that_comes_back_is_computed_again(people: Tables):
+    people.sql("loud", PEOPLE, tl.pfs("people", "/team=*/"), partition_by=["team"])
+    people.run_well()
+    people.put("people", {"/team=a/p.csv": None})
+    people.run_well()
+    (old,) = people.lake.ls("loud@main~1:/team=a")
+    people.lake.erase(f"loud:{old.path}")
+    people.put("people", {"/team=a/p.csv": b"name\nZaphod\n"})
+    job = people.run_one()
+    assert job.state is JobState.SUCCESS
+    assert (job.counts.processed, job.counts.skipped) == (1, 1)
+    assert people.rows("loud@main", "loud") == [("BOB",), ("ZAPHOD",)]
