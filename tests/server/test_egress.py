@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+import trunkline as tl
 from tests.egress.worlds import there
 from tests.notices.receivers import receiving
 from tests.server.people import Server, a_server
+from tests.serving import serving
 from trunkline.errors import NotAllowed, NotFound
+from trunkline.model.egress import DeliveryState
+from trunkline.model.jobs import RunEvent
 
 
 @pytest.fixture
@@ -41,3 +45,33 @@ def test_who_may_export(team: Server, tmp_path: Path):
     assert not out.exists()
     team.as_("ada").export("shop/orders", str(out))
     assert there(out) == {"a": "1"}
+
+
+def test_a_run_waits_for_what_its_jobs_send(tmp_path: Path):
+    folder, out = tmp_path / "lake", tmp_path / "out"
+    with tl.init(folder) as lake:
+        lake.create_repo("words")
+        lake.apply(
+            {
+                "pipeline": {"name": "loud"},
+                "input": {"pfs": {"repo": "words", "glob": "/*"}},
+                "transform": {"cmd": ["sh"], "stdin": ["tr a-z A-Z < $words > pfs/out/a"]},
+                "egress": [
+                    {"name": "there", "folder": {"path": str(out)}},
+                    {"name": "nowhere", "webhook": {"url": "http://127.0.0.1:9/"}, "tries": 2,
+                     "backoff": "100ms"},
+                ],
+            }
+        )  # fmt: skip
+        with lake.commit("words@main") as commit:
+            commit.put("/a", b"hello")
+    events: list[RunEvent] = []
+    with serving(folder, "--workers", "1") as server, tl.open(server.url) as remote:
+        report = remote.run(listener=events.append)
+    assert there(out) == {"a": "HELLO"}
+    found = {one.target: one.state for one in report.deliveries}
+    assert found == {"there": DeliveryState.DONE, "nowhere": DeliveryState.FAILED}
+    assert report.failed == 1
+    said = sorted(event.text for event in events if event.kind == "delivery")
+    assert said[0].startswith("loud → nowhere: failed: ")
+    assert said[1].startswith("loud → there: ")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from itertools import takewhile
 
 from trunkline.errors import Precondition
+from trunkline.model.egress import Delivery, DeliveryState
 from trunkline.model.jobs import Job, RunEvent
 from trunkline.model.time import to_rfc3339
 from trunkline.model.workers import WorkerInfo
@@ -38,7 +40,8 @@ class RemoteRunning(RemoteBase, Running):
         jobs: int | None = None,
         name: str = "",
     ) -> RunReport:
-        """Wait until the server's workers have run all jobs; with `watch` until `stop` is set.
+        """Wait until the server's workers have run all jobs, and sent what those made to where it
+        goes; with `watch` until `stop` is set.
 
         How many they run at once, and who they are, is the server's business.
         """
@@ -73,7 +76,30 @@ class _Looker:
                 break
             self._stop.wait(pause)
             pause = LOOK_SECONDS if self._look() else min(pause * 1.5, QUIET_SECONDS)
-        return RunReport(tuple(self._ended.values()), time.monotonic() - began)
+        sent = [] if watch else self._sent()
+        took = time.monotonic() - began
+        return RunReport(tuple(self._ended.values()), took, deliveries=tuple(sent))
+
+    def _sent(self) -> list[Delivery]:
+        """What went out of what the jobs made, when all of it did or was given up."""
+        over: dict[tuple[Key, str], Delivery] = {}
+        pause = LOOK_SECONDS
+        while not self._stop.is_set():
+            # Newest first: those of our jobs are not older than the first of them.
+            every = self._client.pages(Delivery, "/deliveries")
+            fresh = takewhile(lambda one: one.created >= self._oldest, every)
+            ours = {(_made(one), one.target): one for one in fresh if _made(one) in self._ended}
+            for key, one in ours.items():
+                if one.state.is_over and key not in over:
+                    over[key] = one
+                    said = one.receipt.get("note") or f"{one.state}: {one.reason}"
+                    told = f"{one.pipeline} → {one.target}: {said}"
+                    self._told(RunEvent("delivery", told))
+            if len(over) == len(ours):
+                break
+            self._stop.wait(pause)
+            pause = min(pause * 1.5, QUIET_SECONDS)
+        return [one for one in over.values() if one.state is not DeliveryState.SKIPPED]
 
     def _fired(self) -> bool:
         """Whether something was due that nobody had fired yet: then there is more to come."""
@@ -140,3 +166,8 @@ class _Looker:
 
 def _key(job: Job) -> Key:
     return job.pipeline.project, job.pipeline.repo, job.id
+
+
+def _made(delivery: Delivery) -> Key:
+    """The job whose output is delivered."""
+    return delivery.pipeline.project, delivery.pipeline.repo, delivery.commit
