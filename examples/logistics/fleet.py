@@ -24,12 +24,14 @@ import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 DAY = "2026-03-03"
+FIRST_DAY = date.fromisoformat(DAY).toordinal()
 SOUTH, WEST = 52.30, 13.10  # the corner of the map
 METRES_LAT, METRES_LON = 111_320.0, 67_840.0  # in a degree, at this latitude
 STEP = 30  # seconds between positions
@@ -299,8 +301,9 @@ def _lon(x: Any) -> Any:
 
 
 def _moment(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{DAY}T{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}Z"
+    days, whole = divmod(int(seconds), 86_400)
+    day = date.fromordinal(FIRST_DAY + days)  # a long tour ends after midnight
+    return f"{day}T{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}Z"
 
 
 def _write(file: Path, head: str, rows: Iterable[Sequence[object]]) -> None:

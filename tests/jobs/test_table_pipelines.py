@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from textwrap import dedent
 
 import pytest
 
@@ -299,3 +300,35 @@ def test_results_of_a_failed_branch_are_taken_over(tables):
     job = tables.run_one()
     assert job.counts.processed == 0
     assert [row[0] for row in tables.rows("daily@main", "revenue")] == [4.0, 5.0]
+
+
+def test_a_value_that_does_not_fit_is_said_once(tables, capfd):
+    source = """
+    def f(orders):
+        from pyspark.sql import functions as F
+        return orders.select(F.concat(F.lit("n"), "id").cast("double").alias("x"))
+    """
+    tables.spark("wrong", dedent(source), WHOLE)
+    capfd.readouterr()
+    said = failure(tables)
+    assert said.startswith("The value 'n")
+    assert "cannot be cast" in said
+    assert capfd.readouterr().err == "", "pyspark logs it in JSON, with Java's trace"
+
+
+def test_what_python_raises_in_a_worker_is_not_tried_again(tables):
+    source = """
+    from pyspark.sql import functions as F
+
+    @F.udf("long")
+    def divided(v):
+        return 10 // (v - v)
+
+    def f(orders):
+        return orders.select(divided("id").alias("x"))
+    """
+    tables.spark("wrong", dedent(source), WHOLE)
+    said = failure(tables)
+    assert said.startswith("ZeroDivisionError: ")
+    assert "work.py:6: return 10 // (v - v)" in said
+    assert [job.attempt for job in tables.lake.jobs("wrong")] == [1]

@@ -20,6 +20,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from trunkline.engine.failures import hush
 from trunkline.engine.fingerprint import quoted
 from trunkline.engine.sqlerrors import short
 from trunkline.engine.uniqueness import Keys
@@ -83,8 +84,8 @@ def row_rules(
         )
     columns = tuple(frame.columns)
     rows = _Rows(frame, partition_by, related or {}, kept)
-    with _quiet():
-        marked = _marked(rows, rules)
+    hush()
+    marked = _marked(rows, rules)
     names = tuple(one.name for one in rules)
     bits, dropped = BITS, 0
     if dropping := _mask(rules, Action.DROP):
@@ -370,21 +371,3 @@ def _listed(values: Iterable[object], most: int = 12) -> str:
     texts = [str(value) for value in values]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the JSON that pyspark prints about each query that it cannot analyze."""
-    from pyspark.logger import PySparkLogger
-
-    loggers = [
-        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
-    ]
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
-    try:
-        yield
-    finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled

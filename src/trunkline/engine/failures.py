@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
 
-from trunkline.errors import Failed, Precondition, TrunklineError, Unavailable, Usage
+from trunkline.errors import (
+    Failed,
+    Precondition,
+    TransformFailed,
+    TrunklineError,
+    Unavailable,
+    Usage,
+)
 
 _MEMORY = "Lower spark.memory, or free memory on this machine."
 _NO_MEMORY = (
@@ -13,6 +21,8 @@ _NO_MEMORY = (
     r"Too small maximum heap|Invalid maximum heap size|exceeds the maximum representable size"
 )
 _PYTHON_ERROR = r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*$"
+_RAISED = r"PYTHON_EXCEPTION|thrown from the Python worker|api\.python\.PythonException"
+_FRAME = r"File \"[^\"\n]*/code-\w+/([^\"\n]+)\", line (\d+), in [^\n]+\n\s*([^\n]+)"
 _NO_CAUSE = ("at ", "...", "py4j.", "An error occurred while calling")
 _SET = "It is set in spark.conf."
 _LINES: tuple[tuple[str, type[TrunklineError], str, str], ...] = (
@@ -54,6 +64,12 @@ _LINES: tuple[tuple[str, type[TrunklineError], str, str], ...] = (
 )  # fmt: skip
 
 
+def hush() -> None:
+    """pyspark writes each error in a query to stderr, in JSON; we say it in our own words, once."""
+    for kind in ("SQL", "DataFrame"):
+        logging.getLogger(f"{kind}QueryContextLogger").setLevel(logging.CRITICAL)
+
+
 def explain(text: str, log: Path | None = None) -> TrunklineError:
     """The error for what Spark said, be it an exception's text or the end of its log."""
     for pattern, kind, sentence, hint in _LINES:
@@ -61,6 +77,16 @@ def explain(text: str, log: Path | None = None) -> TrunklineError:
             return kind(sentence.format(*(group or "" for group in found.groups())), hint=hint)
     hint = f"Its log is {log}." if log else ""
     return Failed(f"Spark failed: {_end(last_line(text))}", hint=hint)
+
+
+def raised(text: str) -> TransformFailed | None:
+    """What a pipeline's own Python raised in Spark's workers, if that is what Spark tells of."""
+    ours = any(re.search(pattern, text, re.MULTILINE) for pattern, *_ in _LINES)
+    if ours or not re.search(_RAISED, text):
+        return None
+    frames = re.findall(_FRAME, text)
+    place = "{}:{}: {}".format(*frames[-1]) if frames else ""
+    return TransformFailed(_end(last_line(text)), hint=place)
 
 
 def last_line(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import re
 import signal
@@ -251,8 +250,7 @@ def _make_context(jvm: launch.Jvm, python: str) -> SparkContext:
                 ) from None
             raise
     context.pythonExec = python
-    # It writes each error in a query to stderr, in JSON; we say it in our own words.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    failures.hush()
     # It would print a traceback when the JVM is gone; `alive` and the job say that better.
     context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return context

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trunkline.engine import tables
+from trunkline.engine.failures import hush
 from trunkline.engine.session import Session
 from trunkline.errors import Precondition
 from trunkline.model.tables import Scan, Schema
@@ -49,8 +49,7 @@ class Desk:
                 "Queries on Spark need a session in this process, not Spark Connect.",
                 hint="Unset spark.remote, or use --engine duckdb.",
             )
-        # Errors are shown by us, once, and not as lines of JSON.
-        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        hush()
         self._session = session
         self._spark = session.spark.newSession()
         for name, value in _CONF.items():

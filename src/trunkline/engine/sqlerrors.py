@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from trunkline.engine.failures import last_line
+from trunkline.engine.failures import last_line, raised
 from trunkline.errors import DiskFull, TransformFailed, TrunklineError
 from trunkline.pipelines.sqltext import Step, caret
 
@@ -96,6 +96,8 @@ def _explained(text: str, inputs: Mapping[str, Source]) -> TrunklineError | None
         return TransformFailed(
             "Spark ran out of memory.", hint="Raise spark.memory, or read less at once."
         )
+    if found := raised(text):
+        return found
     if re.search(r"\[[A-Z_.0-9]+\]", text) and "PYTHON_EXCEPTION" not in text:
         return TransformFailed(f"{short(Exception(_cause(text)))}.")
     return None

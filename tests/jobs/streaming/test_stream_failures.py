@@ -86,9 +86,28 @@ def f(clicks):
     numbers = {}
     return clicks.where(numbers["limit"])
 """
+RAISES_WITH_STATE = """
+from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+class Count(StatefulProcessor):
+    def init(self, handle):
+        pass
+
+    def handleInputRows(self, key, rows, times):
+        yield 1 + "a"
+
+    def close(self):
+        pass
+
+def f(clicks):
+    out = StructType([StructField("user", StringType()), StructField("n", LongType())])
+    return clicks.groupBy("user").transformWithStateInPandas(Count(), out, "Update", "None")
+"""
 WRONG = {
     "a function that raises": (RAISES_AT_ONCE, {}, ("KeyError", "work.py:4")),
-    "in Spark's workers": (RAISES, {}, ("ZeroDivisionError",)),
+    "in Spark's workers": (RAISES, {}, ("ZeroDivisionError", "work.py:7: return 10 // v")),
+    "with state": (RAISES_WITH_STATE, {"upsert": ["user"]}, ("TypeError", "work.py:10: yield 1")),
     "no DataFrame": ("def f(clicks):\n    return 5\n", {}, ("int", "DataFrame")),
     "several": ('def f(clicks):\n    return {"a": clicks, "b": clicks}\n', {}, ("one output",)),
     "a batch call": (
@@ -113,6 +132,7 @@ def test_a_wrong_query_is_said_in_one_line(streams: Streams, what: str) -> None:
     assert len(reason) < 600, reason
     assert streams.flow("wrong").state is FlowState.FAILED
     assert streams.flow("wrong").position == {}
+    assert [job.attempt for job in streams.lake.jobs("wrong")] == [1], "it would fail again"
 
 
 def test_packages_that_are_missing(streams: Streams) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from trunkline.engine.failures import last_line
 from trunkline.engine.sqlerrors import short
 from trunkline.errors import (
     CheckpointDamaged,
@@ -71,6 +70,4 @@ def in_words(pipeline: str) -> Iterator[None]:
                 f"{pipeline} asks a stream for its rows, as count, collect and toPandas do.",
                 hint="Return the DataFrame that says what becomes of them; it runs for each batch.",
             ) from None
-        if "PYTHON_EXCEPTION" in text:
-            raise TransformFailed(f"{pipeline} failed: {last_line(text)}") from None
         raise
