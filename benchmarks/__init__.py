@@ -32,5 +32,6 @@ CLAIMS = (
     "server_s3",
     "console",
     "fields",
+    "fields_shop",
     "world_sql",
 )

@@ -1,16 +1,12 @@
 """The five fields of use at a hundred times their size: seconds, rows a second, peak memory.
 
-Each is its whole demo, generator included. The online shop also against one PySpark script that
-computes the same tables from the same files at once, without versions, rules or lineage
-(`peers/spark_shop.py`); both start a Spark of their own. `--scale 3` makes them smaller. Memory
-is that of the process and all below it, looked at four times a second.
+Each is its whole demo, generator included. `--scale 3` makes them smaller. Memory is that of the
+process and all below it, looked at four times a second.
 """
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -19,20 +15,17 @@ from pathlib import Path
 import psutil
 
 from benchmarks.measure import Bench, CommandFailed, Cost, command_line, remove
-from benchmarks.report import Result, shown, times_as_long
+from benchmarks.report import Result, shown
 
 CLAIM = "fields"
 FIELDS = ("ecommerce", "finance", "medicine", "logistics", "games")
 ROOT = Path(__file__).resolve().parents[1]
-SHOP = ROOT / "examples" / "ecommerce"
 LOOK_SECONDS = 0.25
 DATA = (".csv", ".jsonl")
-SPECS = ("orders.yaml", "revenue.py", "page.py", "clicks.yaml", "sessions.py", "funnel.yaml")
 
 
 def run(bench: Bench) -> Iterator[Result]:
     scale = int(bench.scale) or bench.size(100, 1)
-    yield from _against_a_script(bench, scale)
     for field in FIELDS:
         if (ROOT / "examples" / field / "tour.yaml").is_file():
             yield from _demo(bench, field, scale)
@@ -47,35 +40,6 @@ def _demo(bench: Bench, field: str, scale: int) -> Iterator[Result]:
     yield Result(CLAIM, what, shown(cost), "", "", rows / cost.wall, "rows/s")
     yield Result(CLAIM, f"{what}, memory", shown(cost), "", "", cost.peak / 10**6, "MB")
     remove(place)
-
-
-def _against_a_script(bench: Bench, scale: int) -> Iterator[Result]:
-    """Six days at once: put, applied and run as one script of commands, against the peer's."""
-    place = bench.make_lake("shop", "rates", "catalogue", "orders")
-    incoming = place / "incoming"
-    days = ("2026-03-02", str(incoming), "--days", "6", "--scale", str(scale))
-    bench.process(sys.executable, SHOP / "shop.py", *days)
-    rows = rows_in(incoming)
-    shutil.copytree(SHOP, place / "ecommerce")
-    ours = Cost(0, 0)
-    for repo in ("rates", "catalogue", "orders"):
-        put = ("put", "-r", f"{repo}@main", str(incoming / repo))
-        ours += watched(bench, *command_line(), *put, cwd=place)
-    specs = [f"ecommerce/{spec}" for spec in SPECS]
-    ours += watched(bench, *command_line(), "pipeline", "apply", *specs, cwd=place)
-    ours += watched(bench, *command_line(), "run", cwd=place)
-    script = ROOT / "benchmarks" / "peers" / "spark_shop.py"
-    arguments = (str(incoming), str(SHOP / "conversion.sql"), str(bench.folder / "out"))
-    theirs = watched(bench, sys.executable, str(script), *arguments)
-    peer = "a PySpark script"
-    what = f"the shop's six days, {rows:,} rows"
-    yield times_as_long(CLAIM, what, ours, peer, theirs)
-    yield Result(
-        CLAIM, f"{what}, memory", f"{ours.peak / 10**6:,.0f} MB", peer,
-        f"{theirs.peak / 10**6:,.0f} MB", ours.peak / theirs.peak,
-    )  # fmt: skip
-    remove(place)
-    remove(bench.folder / "out")
 
 
 def rows_in(folder: Path) -> int:

@@ -126,3 +126,21 @@ def test_mistakes_are_told_in_a_line(dev: Cli, words: tuple[str, ...], error: st
     assert result.code not in (0, 1)
     assert result.err.startswith(f"error: {error}")
     assert "Traceback" not in result.err
+
+
+def test_the_graph_of_an_environment(dev: Cli):
+    Path("more.yaml").write_text(SPEC.replace("sizes", "more").replace("orders", "sizes"))
+    dev.ok("pipeline", "apply", "more.yaml", "--env", "dev")
+    here = dev.json("draw", "--env", "dev")
+    assert {node["name"]: node["kind"] for node in here["nodes"]} == {
+        "orders": "repo", "sizes": "pipeline", "more": "pipeline",
+    }  # fmt: skip
+    assert ("sizes", "more") in [(edge["from"], edge["to"]) for edge in here["edges"]]
+    details = {node["name"]: node["detail"] for node in here["nodes"]}
+    assert details["sizes"].endswith("as on main"), "it has not run here"
+    assert [node["name"] for node in dev.json("draw")["nodes"]] == ["orders", "sizes"]
+    assert "more" in dev.ok("draw", "--env", "dev")
+    assert "more" not in dev.ok("draw")
+    wrong = dev("draw", "--env", "nosuch")
+    assert wrong.err.startswith('error: There is no environment "nosuch" in the project default.')
+    assert dev("draw", "--env", "dev", "--at", "1234").code == 2

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli import dagsvg, dagtext, session
-from trunkline.cli.arguments import App
+from trunkline.cli.arguments import App, Env
 from trunkline.cli.dagtext import Box
 from trunkline.cli.jobviews import state_sign, state_style
 from trunkline.errors import Usage
@@ -37,11 +37,14 @@ def draw(
     at: Annotated[
         str | None, typer.Option("--at", metavar="ID", help="As it was at a commit set.")
     ] = None,
+    env: Env = None,
 ) -> None:
     """Draw which pipelines read which repos, and how they are."""
     run = session.of(ctx)
     with run.open() as lake:
-        graph = lake.graph() if at is None else graph_of(lake.overview(lake.project, at))
+        if env is not None and at is not None:
+            raise Usage("--at and --env cannot be used together.", hint="Drop one of them.")
+        graph = lake.graph(env) if at is None else graph_of(lake.overview(lake.project, at))
         kinds = {str(one.name): one.kind for one in lake.pipelines()} if svg else {}
     if svg is not None:
         _write(Path(svg), picture(graph, kinds))

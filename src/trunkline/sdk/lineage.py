@@ -34,8 +34,8 @@ class Tracing(LakeBase):
 
         return column_lineage(self._core, self._ref(ref), column)
 
-    def graph(self) -> Graph:
-        """Which pipelines read which repos, and how they are."""
+    def graph(self, env: str | None = None) -> Graph:
+        """Which pipelines read which repos, and how they are; with `env`, in an environment."""
         from trunkline.lake.graph import graph
 
-        return graph(self._core, self.project)
+        return graph(self._core, self.project, env)

@@ -21,6 +21,6 @@ class RemoteTracing(RemoteBase, Tracing):
         )
         return found
 
-    def graph(self) -> Graph:
-        found: Graph = self._client.get(Graph, "/graph", project=self.project)
+    def graph(self, env: str | None = None) -> Graph:
+        found: Graph = self._client.get(Graph, "/graph", project=self.project, env=env)
         return found

@@ -43,10 +43,10 @@ def get_column_lineage(call: Caller, ref: str, column: str | None = None) -> Col
 
 
 @routes.GET("/graph", ANYBODY)
-def get_graph(call: Caller, project: str) -> Graph:
+def get_graph(call: Caller, project: str, env: str | None = None) -> Graph:
     """Which pipelines read which repos, and how they are: those that the caller may read."""
     call.require_project_seen(project)
-    found = call.lake.bound(project=project).graph()
+    found = call.lake.bound(project=project).graph(env)
     nodes = call.visible(found.nodes, lambda one: parse_repo(one.name))
     names = {one.name for one in nodes}
     edges = [GraphEdge(*one) for one in found.edges]

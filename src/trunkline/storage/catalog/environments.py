@@ -84,6 +84,16 @@ def present(session: Session, project: str, name: str) -> dict[int, Present]:
     return {row["repo"]: _present(row) for row in rows}
 
 
+def only_there(session: Session, project: str) -> set[int]:
+    """The repos of pipelines that are in environments only."""
+    rows = session.all(
+        """SELECT p.repo FROM pipelines p JOIN repos r ON r.key = p.repo
+           WHERE r.project = :project AND p.version = 0""",
+        {"project": project},
+    )
+    return {row["repo"] for row in rows}
+
+
 def present_in(session: Session, repo: int, name: str) -> Present | None:
     row = session.one(
         "SELECT * FROM environment_pipelines WHERE repo = :repo AND environment = :name",
