@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from trunkline.engine.submit import JobCancelled
 from trunkline.errors import (
+    CorruptObject,
     Failed,
     LeaseLost,
     Precondition,
@@ -251,7 +252,9 @@ class Worker:
     def _failed(self, running: _Running, error: TrunklineError, may_pass: bool) -> None:
         claim = running.claim
         hint = f" {error.hint}" if error.hint else ""
-        if may_pass and claim.job.attempt < ATTEMPTS:
+        # Damage stays, unless what was read has been replaced meanwhile: one more look tells.
+        attempts = min(2, ATTEMPTS) if isinstance(error, CorruptObject) else ATTEMPTS
+        if may_pass and claim.job.attempt < attempts:
             wait = 0.5 * 4.0 ** (claim.job.attempt - 1)
             text = error.message
             self._quietly(lambda: claims.hand_back(self.core, claim, text, wait))
