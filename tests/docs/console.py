@@ -127,6 +127,7 @@ _VARYING = (
     (re.compile(r"\b[\w.-]+:\d+:[0-9a-f]{4}$"), "<worker>"),
     (re.compile(r"\blocal-\d{13}\b"), "<spark>"),
     (re.compile(r"^\d\d:\d\d:\d\d "), "<time> "),
+    (re.compile(r"^(ok +java +)\d\S* at /.+"), r"\1<java>"),
     # Servers: tokens, ids of requests, what JSON answers are known by.
     (re.compile(r"\btl_[0-9a-f]{16}_[\w-]*…?"), "<token>"),
     (re.compile(r"\b(tl_)?[0-9a-f]{16}\b"), "<token id>"),
