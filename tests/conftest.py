@@ -35,6 +35,12 @@ LONG = (
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--short", action="store_true", help="without the tests that take minutes (`LONG`)"
+    )
+
+
 # How long something takes is no property of it.
 settings.register_profile("ours", deadline=None)
 settings.load_profile("ours")
@@ -52,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(Path(__file__).parent.parent / "src", quiet=2)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
 
     def place(item: pytest.Item) -> int:
@@ -61,7 +67,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             return 0
         return 1 + LONG.index(str(path)) if str(path) in LONG else 1 + len(LONG)
 
+    def is_long(item: pytest.Item) -> bool:
+        return 0 < place(item) <= len(LONG)
+
     items.sort(key=place)
+    if config.getoption("--short"):
+        config.hook.pytest_deselected(items=[item for item in items if is_long(item)])
+        items[:] = [item for item in items if not is_long(item)]
 
 
 @pytest.fixture(scope="session")

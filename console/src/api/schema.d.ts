@@ -10459,6 +10459,7 @@ export interface operations {
         parameters: {
             query: {
                 project: string;
+                env?: string | null;
             };
             header?: never;
             path?: never;
