@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def test_a_delivery_from_apply_to_retry(cli: Cli, folder: Path, receiver: Receiv
     assert done.code == 1
     lines = done.out.splitlines()
     assert any(line.startswith("report → folder: 0 files in ") for line in lines)
+    assert re.fullmatch(r"1 job in [\d.]+s\.", lines[-2]), "the job itself is well"
     assert lines[-1] == f"Not delivered: report to webhook: {receiver.url} answered 400."
 
     listed = cli.ok("egress", "list", "report").splitlines()

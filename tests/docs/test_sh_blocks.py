@@ -23,6 +23,7 @@ import pytest
 import typer
 import yaml
 
+import trunkline as tl
 from tests.docs.console import ROOT, Block, Shell, blocks, steps
 from tests.integrations.test_airflow import OURS
 from tests.postgres import postgres
@@ -224,8 +225,14 @@ class Scene:
         lines = lines_of(self.typed("\n".join(self.block.lines)))
         return [said for line in lines for said in self.do(line)]
 
-    def in_a_lake(self) -> None:
-        self.do("mkdir ~/lake && cd ~/lake && trunkline init && trunkline repo create orders")
+    def in_a_lake(self, *repos: str) -> None:
+        """With a file in each repo."""
+        with tl.init(self.shell.home / "lake") as lake:
+            for repo in repos:
+                lake.create_repo(repo)
+                with lake.commit(f"{repo}@main") as commit:
+                    commit.put("/a.txt", b"milk\n")
+        self.do("cd ~/lake")
 
     def use_s3(self, **more: str) -> None:
         """As everybody has it who has a bucket, and here on another server than Amazon's."""
@@ -257,10 +264,10 @@ def settle(scene: Scene) -> None:
     """Settings are what they were set to."""
     scene.in_a_lake()
     scene.play()
-    for words in commands("\n".join(scene.block.lines)):
-        if words[1:3] == ["config", "set"]:
-            (told,) = scene.do(f"trunkline config get {words[3]} --json")
-            assert json.loads(told)["value"] == words[4]
+    told = json.loads("\n".join(scene.do("trunkline config list --json")))
+    held = {one["name"]: one["value"] for one in told}
+    typed = [words[3:] for words in commands("\n".join(scene.block.lines)) if "set" in words]
+    assert [[name, held[name]] for name, _ in typed] == typed
 
 
 def share(scene: Scene) -> None:
@@ -289,8 +296,7 @@ def keep_a_file(scene: Scene) -> None:
 def move(scene: Scene) -> None:
     """What was in the folder is in PostgreSQL and S3."""
     scene.use_s3(TRUNKLINE_S3_ENDPOINT=scene.real["https://minio.example.org:9000"])
-    scene.in_a_lake()
-    keep_a_file(scene)
+    scene.in_a_lake("notes")
     scene.play()
     scene.do(f"cd {scene.real['/srv/lake']}")
     assert scene.do("trunkline cat notes@main:/a.txt") == ["milk"]
@@ -300,7 +306,7 @@ def move(scene: Scene) -> None:
 def fetch(scene: Scene) -> None:
     """Only public addresses are fetched unless the settings say otherwise, and ours are not."""
     scene.use_s3(TRUNKLINE_S3_ENDPOINT=scene.real["https://minio.example.org:9000"])
-    scene.in_a_lake()
+    scene.in_a_lake("orders")
     scene.do("export TRUNKLINE_URL_ALLOW_PRIVATE=yes TRUNKLINE_URL_ALLOW_HTTP=yes")
     scene.play()
     assert scene.do("trunkline cat orders@main:/rates.csv") == ["EUR,1"]
@@ -358,7 +364,7 @@ def push(scene: Scene) -> None:
 
 def apply_jsonnet(scene: Scene) -> None:
     """With the files that the page shows."""
-    scene.do("mkdir ~/lake && cd ~/lake && trunkline init && trunkline repo create numbers")
+    scene.in_a_lake("numbers")
     (script,) = (one for one in steps(scene.page) if one.command.startswith("cat > square.sh"))
     scene.do(script.command)
     scene.write_block_before("jsonnet", "square.jsonnet")

@@ -18,7 +18,7 @@ from trunkline.cli.arguments import App, PipelineName
 from trunkline.cli.jobviews import took
 from trunkline.cli.text import count
 from trunkline.errors import Usage
-from trunkline.model.egress import DeliveryState
+from trunkline.model.egress import Delivery, DeliveryState
 
 if TYPE_CHECKING:
     from trunkline.cli.session import Session
@@ -132,15 +132,19 @@ def summary(report: RunReport, server: str = "") -> str:
     if not report.jobs:
         came = any(one.commits for one in report.ingests)
         return "No jobs to run." if came else "Nothing to run."
-    failed = f", {report.failed:,} failed" if report.failed else ""
+    bad = report.failed - len(_bad(report))
+    failed = f", {bad:,} failed" if bad else ""
     return f"{count(len(report.jobs), 'job')} in {took(report.seconds)}{failed}.{undelivered}"
 
 
 def _undelivered(report: RunReport) -> str:
     """What is done and has not gone out, each with why."""
-    bad = [one for one in report.deliveries if one.state is DeliveryState.FAILED]
-    lines = [f"Not delivered: {one.pipeline} to {one.target}: {one.reason}" for one in bad]
+    lines = [f"Not delivered: {one.pipeline} to {one.target}: {one.reason}" for one in _bad(report)]
     return "".join(f"\n{line}" for line in lines)
+
+
+def _bad(report: RunReport) -> list[Delivery]:
+    return [one for one in report.deliveries if one.state is DeliveryState.FAILED]
 
 
 @contextmanager
