@@ -47,6 +47,17 @@ def test_deliveries_of_a_job(page: Page, sent: str):
     expect(page.get_by_text("It goes out to hook again.")).to_be_visible()
 
 
+def test_home_says_what_did_not_go_out(page: Page, sent: str):
+    page.goto("/")
+    shelf = page.get_by_role("list", name="Not delivered").get_by_role("listitem")
+    expect(shelf).to_have_count(1)
+    expect(shelf).to_contain_text("report to hook")
+    expect(shelf).to_contain_text("does not answer")
+    assert not axe(page)
+    shelf.get_by_role("link", name="Where report went").click()
+    expect(page.get_by_role("heading", name="Where it went")).to_be_visible()
+
+
 def test_a_job_without_egress_says_nothing_of_it(page: Page, lake: RemoteLake):
     job = lake.jobs("clean")[0].id
     page.goto(f"/jobs/default/clean/{job}")

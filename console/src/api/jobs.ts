@@ -101,6 +101,19 @@ export const jobQueries = {
           ),
         ),
     }),
+  /** Targets that lack the newest output, because it could not be delivered. */
+  undelivered: () =>
+    queryOptions({
+      queryKey: key("jobs", null, "undelivered"),
+      queryFn: () =>
+        everything((cursor) =>
+          data(
+            api.GET("/api/v1/deliveries", {
+              params: { query: { failed: true, cursor, limit: MOST } },
+            }),
+          ),
+        ),
+    }),
   /** The jobs of a commit set; none if it has none. */
   ofSet: (id: string) =>
     queryOptions({

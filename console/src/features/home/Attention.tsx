@@ -1,3 +1,5 @@
+import { useQuery } from "@tanstack/react-query";
+import { jobQueries } from "~/api/jobs";
 import { causeInWords } from "~/features/jobs/words";
 import { full, paths, shown } from "~/lib/names";
 import { Link } from "~/ui/Link";
@@ -68,6 +70,35 @@ export function Late({ nodes }: Props) {
             <span>
               last output <Time at={node.head?.at} />
             </span>
+          </div>
+        </li>
+      )}
+    </Shelf>
+  );
+}
+
+/** What was made, and did not get to where it goes; nothing where all of it did. */
+export function Undelivered() {
+  const found = useQuery(jobQueries.undelivered());
+  if (!found.data?.length) return null;
+  return (
+    <Shelf title="Not delivered" bad items={found.data} calm="">
+      {(one) => (
+        <li key={`${full(one.pipeline)} ${one.target}`} className={styles.item}>
+          <StateIcon state={one.state} />
+          <div className={styles.body}>
+            <Link to={paths.job(one.pipeline, one.commit)}>{shown(one.pipeline)}</Link>{" "}
+            <span className="dim">to {one.target}</span>
+            <p className={styles.reason}>{one.reason || "No reason was given."}</p>
+          </div>
+          <div className={styles.side}>
+            <Time at={one.finished ?? one.created} />
+            <Link
+              to={paths.job(one.pipeline, one.commit)}
+              aria-label={`Where ${shown(one.pipeline)} went`}
+            >
+              See
+            </Link>
           </div>
         </li>
       )}

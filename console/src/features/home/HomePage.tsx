@@ -4,7 +4,7 @@ import { overviewQueries } from "~/api/overview";
 import { useMoment } from "~/features/moment/useMoment";
 import { Answer, Note } from "~/ui/Messages";
 import { Page } from "~/ui/Page";
-import { Broken, Failed, Late } from "./Attention";
+import { Broken, Failed, Late, Undelivered } from "./Attention";
 import { Changes } from "./Changes";
 import { Figures } from "./Figures";
 import styles from "./Home.module.css";
@@ -34,6 +34,7 @@ export default function HomePage() {
               <div className={styles.columns}>
                 <div className="stack">
                   <Failed nodes={nodes} />
+                  {!moment && <Undelivered />}
                   {moment ? <JobsOfMoment id={moment} /> : <Running />}
                   <Late nodes={nodes} />
                   <Broken nodes={nodes} />

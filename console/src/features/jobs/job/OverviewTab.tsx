@@ -49,7 +49,8 @@ export function OverviewTab({ job }: { job: Job }) {
               ["In words", countsInWords(job)],
               ["Rows in", number(counts?.rows_in)],
               ["Rows out", number(counts?.rows_out)],
-              ["Data in", bytes(counts?.bytes_in ?? 0)],
+              // What Spark reads by itself is counted in rows.
+              ["Data in", counts?.bytes_in ? bytes(counts.bytes_in) : undefined],
               ["Data out", bytes(counts?.bytes_out ?? 0)],
               ["Output", <Output key="o" job={job} />],
             ]}
