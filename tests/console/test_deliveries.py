@@ -54,7 +54,7 @@ def test_home_says_what_did_not_go_out(page: Page, sent: str):
     expect(shelf).to_contain_text("report to hook")
     expect(shelf).to_contain_text("does not answer")
     assert not axe(page)
-    shelf.get_by_role("link", name="Where report went").click()
+    shelf.get_by_role("link", name="See where report went").click()
     expect(page.get_by_role("heading", name="Where it went")).to_be_visible()
 
 

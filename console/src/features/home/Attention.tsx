@@ -95,7 +95,7 @@ export function Undelivered() {
             <Time at={one.finished ?? one.created} />
             <Link
               to={paths.job(one.pipeline, one.commit)}
-              aria-label={`Where ${shown(one.pipeline)} went`}
+              aria-label={`See where ${shown(one.pipeline)} went`}
             >
               See
             </Link>
