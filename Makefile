@@ -27,9 +27,9 @@ demo: $(STAMP) java ## show the lake at work, in a temporary folder, and the con
 	 else echo "There is no Node.js 20.19 or newer here, so there is no console: make console"; fi
 	@$(BIN)/trunkline demo $(ARGS)
 
-test: $(STAMP) java $(CONSOLE) browser ## run the tests, the quick ones first
+test: $(STAMP) java $(CONSOLE) browser ## run the tests, the quick ones first; ALL=1 with those that take minutes each
 	@$(NPM) test --silent
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(if $(ALL)$(ARGS),,--short) $(ARGS)
 
 check: $(STAMP) $(MODULES) ## ruff, mypy --strict, import-linter; tsc and biome; the site of the docs
 	@$(BIN)/ruff check .

@@ -13,25 +13,21 @@ from trunkline.engine.session import Session
 
 # Without a store, a database or a process: these answer in seconds, so they go first.
 PURE = ("model", "pipelines", "test_settings.py")
-# These take minutes, so they go next: what is left then is small enough to share out evenly.
+# These take minutes each: crashes at every place, a browser, all pages of the documentation, whole
+# tours. They go next: what is left then is small enough to share out evenly.
 LONG = (
     "docs/test_console_blocks.py",
     "docs/test_readme_served.py",
-    "examples/test_ecommerce.py",
-    "examples/test_finance.py",
-    "examples/test_games.py",
-    "examples/test_logistics.py",
-    "examples/test_medicine.py",
-    "reliability/test_table_jobs.py",
-    "reliability/test_workers.py",
-    "reliability/test_stream_crashes.py",
-    "reliability/test_stream_takeover.py",
-    "nexmark/test_engine.py",
-    "reliability/test_job_crashes.py",
-    "reliability/test_job_model.py",
-    "reliability/test_cluster_jobs.py",
-    "reliability/test_model.py",
-    "jobs/test_table_pipelines.py",
+    "docs/test_sh_blocks.py",
+    "examples",
+    "console",
+    "reliability",
+    "nexmark",
+    "integrations",
+    "cli/test_demo.py",
+    "engine/test_checkpoints_spark.py",
+    "engine/test_cluster.py",
+    "engine/test_tables_cluster.py",
 )
 
 
@@ -65,7 +61,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         path = item.path.relative_to(here)
         if path.parts[0] in PURE:
             return 0
-        return 1 + LONG.index(str(path)) if str(path) in LONG else 1 + len(LONG)
+        names = (str(path), path.parts[0])
+        found = (number for number, one in enumerate(LONG) if one in names)
+        return 1 + next(found, len(LONG))
 
     def is_long(item: pytest.Item) -> bool:
         return 0 < place(item) <= len(LONG)

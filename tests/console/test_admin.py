@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 import trunkline as tl
 from tests.console.looking import Watch, axe, shot
+from tests.jobs.graphs import until
 from tests.server.people import PASSWORD
 from tests.serving import Serving
 
@@ -222,7 +223,8 @@ def test_pools_and_secrets(admin: Page, sample: Path):
     dialog(admin).get_by_role("button", name="Delete").click()
     expect(secret).to_have_count(0)
     with tl.open(sample) as lake:
-        assert "chat-token" not in lake.secrets()
+        # The page does not wait for the answer.
+        until(lambda: "chat-token" not in lake.secrets())
 
 
 def test_upkeep(admin: Page):

@@ -20,6 +20,7 @@ from tests.console.gallery import (
     put,
 )
 from tests.console.looking import Watch, axe, boxes, shot
+from tests.jobs.graphs import until
 from tests.serving import Serving
 from trunkline.sdk.remote.lake import RemoteLake
 
@@ -446,7 +447,7 @@ def test_branches_and_tags_are_made_and_deleted(page: Page, lake: RemoteLake, fr
     page.get_by_role("button", name="Delete try").click()
     dialog(page).get_by_role("button", name="Delete").click()
     expect(row(page, "Branches", "try")).to_have_count(0)
-    assert [branch.name for branch in lake.branches(fresh)] == ["main"]
+    until(lambda: [branch.name for branch in lake.branches(fresh)] == ["main"])
     assert lake.tags(fresh) == []
 
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.console.looking import Watch, axe, shot
+from tests.jobs.graphs import until
 from tests.serving import Serving
 
 LONG = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range % 7 = 3"
@@ -123,8 +124,12 @@ def test_a_long_query_is_stopped(page: Page, site: Serving):
     expect(page.get_by_role("status").filter(has_text="running")).to_be_visible()
     stop.click()
     expect(page.get_by_role("status").filter(has_text="cancelled")).to_be_visible()
-    kept = httpx2.get(f"{site.url}/api/v1/sql").json()["items"]
-    assert all(one["state"] != "running" for one in kept if one["text"] == LONG)
+
+    def states() -> set[str]:
+        kept = httpx2.get(f"{site.url}/api/v1/sql").json()["items"]
+        return {one["state"] for one in kept if one["text"] == LONG}
+
+    until(lambda: "running" not in states())
 
 
 @pytest.mark.parametrize("kind", ["bar", "line", "scatter", "histogram"])
