@@ -84,7 +84,8 @@ def mistakes(text: str) -> list[str]:
         if program in ("trunkline", "tl"):
             found += wrong_command(arguments)
         elif program == "make":
-            found += [f"there is no make {word}" for word in arguments if word not in TARGETS]
+            targets = [word for word in arguments if "=" not in word]
+            found += [f"there is no make {word}" for word in targets if word not in TARGETS]
         elif program == "export":
             found += [wrong for word in arguments for wrong in wrong_variable(word)]
         elif program not in OTHERS and "/" not in program:
