@@ -85,6 +85,7 @@ def test_in_order_behind_one_that_failed(
     first, second = world.listed()
     assert (first.state, second.state) == (FAILED, "waiting")
     assert second.reason == f"waits: {first.commit[:12]} failed and must go first"
+    assert second.is_blocked and not first.is_blocked
     world.drain()
     assert world.states() == ["failed", "waiting"]
 

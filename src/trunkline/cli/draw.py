@@ -41,9 +41,9 @@ def draw(
 ) -> None:
     """Draw which pipelines read which repos, and how they are."""
     run = session.of(ctx)
+    if env is not None and at is not None:
+        raise Usage("--at and --env cannot be used together.", hint="Drop one of them.")
     with run.open() as lake:
-        if env is not None and at is not None:
-            raise Usage("--at and --env cannot be used together.", hint="Drop one of them.")
         graph = lake.graph(env) if at is None else graph_of(lake.overview(lake.project, at))
         kinds = {str(one.name): one.kind for one in lake.pipelines()} if svg else {}
     if svg is not None:

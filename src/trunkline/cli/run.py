@@ -132,18 +132,18 @@ def summary(report: RunReport, server: str = "") -> str:
     if not report.jobs:
         came = any(one.commits for one in report.ingests)
         return "No jobs to run." if came else "Nothing to run."
-    bad = report.failed - len(_bad(report))
+    bad = report.failed - len(_given_up(report))
     failed = f", {bad:,} failed" if bad else ""
     return f"{count(len(report.jobs), 'job')} in {took(report.seconds)}{failed}.{undelivered}"
 
 
 def _undelivered(report: RunReport) -> str:
     """What is done and has not gone out, each with why."""
-    lines = [f"Not delivered: {one.pipeline} to {one.target}: {one.reason}" for one in _bad(report)]
-    return "".join(f"\n{line}" for line in lines)
+    lost = _given_up(report)
+    return "".join(f"\nNot delivered: {d.pipeline} to {d.target}: {d.reason}" for d in lost)
 
 
-def _bad(report: RunReport) -> list[Delivery]:
+def _given_up(report: RunReport) -> list[Delivery]:
     return [one for one in report.deliveries if one.state is DeliveryState.FAILED]
 
 

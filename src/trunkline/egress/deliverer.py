@@ -22,7 +22,7 @@ from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core, Resolved
 from trunkline.lake.lease import pinned
 from trunkline.model.commits import Commit
-from trunkline.model.egress import Delivery, DeliveryState, Target
+from trunkline.model.egress import BLOCKED, Delivery, DeliveryState, Target
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import RunEvent
 from trunkline.pipelines.spec.egresscodec import target_from
@@ -206,7 +206,7 @@ class Deliverer:
         with self.core.database.write(durable=False) as session:
             if in_order and (before := deliveries.blocking(session, row)) is not None:
                 self._blocked[row.group] = row.position
-                why = f"waits: {before.commit[:12]} failed and must go first"
+                why = f"{BLOCKED}{before.commit[:12]} failed and must go first"
                 if row.shown.reason != why:
                     deliveries.note(session, row, why)
                 return False

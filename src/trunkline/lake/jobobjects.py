@@ -108,8 +108,10 @@ def redact_results(core: Core, gone: Collection[Place]) -> None:
         cleaned = list(lines)
         for number, line in enumerate(lines):
             result = json.loads(line)
+            if keys.isdisjoint(output.split("\t", 4)[3] for output in result["outputs"]):
+                continue
             entries = [Entry.decode(output.encode()) for output in result["outputs"]]
-            held = {one for one in entries if one.key in keys and place_of(one) in gone}
+            held = {one for one in entries if place_of(one) in gone}
             if not held:
                 continue
             doomed.add((info.key.encode(), b"%d" % number))
@@ -125,20 +127,15 @@ def redact_results(core: Core, gone: Collection[Place]) -> None:
 
 
 def _stop_taking_over(core: Core, doomed: Collection[tuple[bytes, bytes]]) -> None:
+    """Should a job be adding to the results of its pipeline, the next gc does it."""
     with core.database.read() as session:
         rows = pipelines.with_results(session)
     for row in rows:
-        while True:
-            tree = core.manifests.read(row.results, row.results_hash)
-            split = ((line, line.split(b"\t")) for line in tree.scan(b""))
-            old = {line_path(line) for line, f in split if (f[3], f[2]) in doomed}
-            if not old or _replace_results(core, row, tree, old):
-                break
-            with core.database.read() as session:
-                now = pipelines.find(session, row.repo)
-            if now is None:
-                break
-            row = now
+        tree = core.manifests.read(row.results, row.results_hash)
+        split = ((line, line.split(b"\t")) for line in tree.scan(b""))
+        old = {line_path(line) for line, fields in split if (fields[3], fields[2]) in doomed}
+        if old:
+            _replace_results(core, row, tree, old)
 
 
 def used_by_jobs(core: Core, keep_logs_seconds: float = KEEP_LOGS) -> set[str]:

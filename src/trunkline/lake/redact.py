@@ -18,7 +18,7 @@ from trunkline.lake.lease import Lease
 from trunkline.lake.manifests import INLINE_KEY, Lines, Range, Tree, range_id
 from trunkline.model.entries import Entry
 from trunkline.model.ids import new_id
-from trunkline.storage.catalog import commits, erasures, leases
+from trunkline.storage.catalog import Session, commits, erasures, leases
 from trunkline.storage.catalog.erasures import Place, place_of
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import KeyMaker
@@ -26,19 +26,25 @@ from trunkline.storage.objects.keys import KeyMaker
 
 def redact(core: Core) -> None:
     """Remove the bounds of what was erased, wherever they are. Can be repeated."""
-    while True:
+    with core.database.read() as session:
+        gone = erasures.unsettled(session)
+        at_work = _at_work(session)
+    if not gone:
+        return
+    redact_results(core, gone)
+    while _redact_trees(core, gone):
         with core.database.read() as session:
-            gone = erasures.unsettled(session)
-            # Read before trees are listed: whoever comes later reads those that are clean.
-            at_work = leases.live_before(session, erasures.redacted(session))
-        if not gone:
-            return
-        redact_results(core, gone)
-        if not _redact_trees(core, gone):
-            break
+            at_work = at_work or _at_work(session)
     if not at_work:
         with core.database.write() as session:
             erasures.settle(session, gone)
+
+
+def _at_work(session: Session) -> bool:
+    """Whether somebody may still bring back what was there. To be asked before anything is listed:
+    whoever begins later finds it clean.
+    """
+    return leases.live_before(session, erasures.changed(session))
 
 
 def _redact_trees(core: Core, gone: Collection[Place]) -> bool:
@@ -93,8 +99,7 @@ class _Clean:
         for line in lines:
             if line.split(b"\t", 4)[3] in self._keys:
                 entry = Entry.decode(line)
-                plain = entry.without_bounds()
-                if plain != entry and place_of(entry) in self._gone:
+                if place_of(entry) in self._gone and (plain := entry.without_bounds()) != entry:
                     yield plain.encode()
 
     def known(self, pieces: Iterable[Range | Lines]) -> Iterator[Range | Lines]:

@@ -44,6 +44,10 @@ class DeliveryState(StrEnum):
         return self in (DeliveryState.DONE, DeliveryState.FAILED, DeliveryState.SKIPPED)
 
 
+BLOCKED = "waits: "
+"""Begins the reason of a delivery that goes out only when one before it is settled by a person."""
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """One version of a pipeline's output on its way to one target."""
@@ -62,6 +66,10 @@ class Delivery:
     next_try: Moment | None = None
     receipt: Mapping[str, Any] = field(default_factory=dict)
     """What was sent: rows, files, bytes, where, and what the target said."""
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.state is DeliveryState.WAITING and self.reason.startswith(BLOCKED)
 
     def to_dict(self) -> dict[str, object]:
         return {

@@ -81,16 +81,16 @@ class _Looker:
         return RunReport(tuple(self._ended.values()), took, deliveries=tuple(sent))
 
     def _sent(self) -> list[Delivery]:
-        """What went out of what the jobs made, when all of it did or was given up."""
+        """What went out of what the jobs made, when all of it did, was given up, or is blocked."""
         over: dict[tuple[Key, str], Delivery] = {}
         pause = LOOK_SECONDS
-        while not self._stop.is_set():
+        while self._ended and not self._stop.is_set():
             # Newest first: those of our jobs are not older than the first of them.
             every = self._client.pages(Delivery, "/deliveries")
             fresh = takewhile(lambda one: one.created >= self._oldest, every)
             ours = {(_made(one), one.target): one for one in fresh if _made(one) in self._ended}
             for key, one in ours.items():
-                if one.state.is_over and key not in over:
+                if (one.state.is_over or one.is_blocked) and key not in over:
                     over[key] = one
                     said = one.receipt.get("note") or f"{one.state}: {one.reason}"
                     told = f"{one.pipeline} → {one.target}: {said}"
@@ -99,7 +99,8 @@ class _Looker:
                 break
             self._stop.wait(pause)
             pause = min(pause * 1.5, QUIET_SECONDS)
-        return [one for one in over.values() if one.state is not DeliveryState.SKIPPED]
+        went = (DeliveryState.DONE, DeliveryState.FAILED)
+        return [one for one in over.values() if one.state in went]
 
     def _fired(self) -> bool:
         """Whether something was due that nobody had fired yet: then there is more to come."""

@@ -68,6 +68,12 @@ def redacted(session: Session) -> int:
     return int(row["value"]) if row else 0
 
 
+def changed(session: Session) -> int:
+    """When something was last erased, or trees written anew for it."""
+    row = session.one("SELECT coalesce(max(at), 0) AS at FROM erasures")
+    return max(int(row["at"]) if row else 0, redacted(session))
+
+
 def note_redaction(session: Session) -> None:
     session.execute("DELETE FROM meta WHERE name = 'redacted'")
     session.execute(
