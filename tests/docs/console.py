@@ -331,3 +331,28 @@ def _free_ports() -> Iterator[int]:
 def perform(shell: Shell, step: Step, ids: Ids) -> tuple[int, list[str]]:
     run = shell.run_python if step.python else shell.run
     return run(ids.in_run(step.command))
+
+
+FAILURES = ("error: ", '{"code"')
+FAILED_JOB = "✗ "
+
+
+def first_difference(page: Path, folder: Path) -> str:
+    """What the page shows and what happens, where they part; '' if they never do."""
+    shell = Shell(folder)
+    ids = Ids()
+    try:
+        for step in steps(page):
+            code, actual = perform(shell, step, ids)
+            bound = compare(step.expected, actual, ids)
+            # A command may fail only where the page shows how. The demo shows jobs that fail.
+            must_fail = any(line.startswith(FAILURES) for line in step.expected)
+            may_fail = must_fail or any(line.startswith(FAILED_JOB) for line in step.expected)
+            if bound is None or not must_fail <= bool(code) <= may_fail:
+                shown, real = "\n".join(step.expected), "\n".join(actual)
+                head = f"{step.where}: {step.command}\nexit code {code}"
+                return f"{head}\n-- shown:\n{shown}\n-- real:\n{real}"
+            ids = bound
+    finally:
+        shell.close()
+    return ""

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import trunkline as tl
-from tests.examples.touring import EXAMPLES, assert_pictured, toured
+from tests.examples.touring import EXAMPLES, Tour
 
 # The days that each run of the tour found: a micro-batch of the stream.
 DELIVERIES = [
@@ -31,17 +31,6 @@ GAP, PATIENCE = timedelta(minutes=30), timedelta(hours=2)
 FRIDAY = date(2026, 3, 6)
 
 Row = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("ecommerce") / "lake"
-
-
-@pytest.fixture(scope="module")
-def lake(place: Path) -> Iterator[tl.Lake]:
-    with toured("ecommerce", place) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +136,14 @@ def good_orders(orders: list[Row], incoming: Path) -> list[Row]:
 
 
 # What the pipelines found ----------------------------------------------------------------------
+
+
+def test_its_readme_is_right(tour: Tour):
+    assert not tour.difference, tour.difference
+
+
+def test_its_picture(tour: Tour):
+    tour.assert_pictured()
 
 
 def test_every_whole_click_arrived(lake: tl.Lake, clicks: list[list[Row]]):
@@ -308,7 +305,3 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path):
     other = written("three", "--seed", "2")
     assert other.keys() == first.keys()
     assert all(other[name] != data for name, data in first.items())
-
-
-def test_its_picture(lake: tl.Lake, place: Path):
-    assert_pictured("ecommerce", place)

@@ -6,7 +6,6 @@ import csv
 import importlib.util
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -16,22 +15,11 @@ from typing import Any
 import pytest
 
 import trunkline as tl
-from tests.examples.touring import EXAMPLES, toured
+from tests.examples.touring import EXAMPLES, Tour
 
 YESTERDAY, TODAY = "2026-03-02", "2026-03-03"
 Row = dict[str, str]
 Key = tuple[str, str, str]
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("finance") / "lake"
-
-
-@pytest.fixture(scope="module")
-def lake(place: Path) -> Iterator[tl.Lake]:
-    with toured("finance", place) as lake:
-        yield lake
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +110,14 @@ def pnl(lake: tl.Lake, at: str) -> dict[Key, Decimal]:
 
 
 # Tests -------------------------------------------------------------------------------------
+
+
+def test_its_readme_is_right(tour: Tour):
+    assert not tour.difference, tour.difference
+
+
+def test_its_picture(tour: Tour):
+    tour.assert_pictured()
 
 
 def test_what_we_knew_at_noon_can_be_asked_in_the_evening(lake: tl.Lake, place: Path):

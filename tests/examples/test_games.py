@@ -19,23 +19,12 @@ from typing import Any
 import pytest
 
 import trunkline as tl
-from tests.examples.touring import EXAMPLES, assert_pictured, toured
+from tests.examples.touring import EXAMPLES, Tour
 
 LAST, PATCH = date(2026, 6, 12), date(2026, 5, 18)
 ARENA = EXAMPLES / "games" / "arena.py"
 
 Row = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("games") / "lake"
-
-
-@pytest.fixture(scope="module")
-def lake(place: Path) -> Iterator[tl.Lake]:
-    with toured("games", place) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +65,14 @@ def joined(incoming: Path) -> dict[str, date]:
 def kills(incoming: Path) -> list[Row]:
     files = sorted((incoming / "telemetry").glob("*.jsonl"))
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def test_its_readme_is_right(tour: Tour):
+    assert not tour.difference, tour.difference
+
+
+def test_its_picture(tour: Tour):
+    tour.assert_pictured()
 
 
 def test_results_are_there_once(lake: tl.Lake, results: list[Row]):
@@ -281,7 +278,3 @@ def _sent_in_two(tmp_path: Path, lake: tl.Lake) -> Counter[str]:
             worker.kill()
             worker.wait()
     return Counter(json.loads(line)["event_id"] for some in lines for line in some)
-
-
-def test_its_picture(lake: tl.Lake, place: Path):
-    assert_pictured("games", place)

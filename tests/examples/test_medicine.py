@@ -18,23 +18,12 @@ import pytest
 from PIL import Image
 
 import trunkline as tl
-from tests.examples.touring import EXAMPLES, toured
+from tests.examples.touring import EXAMPLES, Tour
 from trunkline.errors import Erased
 from trunkline.model.files import FileType
 
 GONE = "S0007"
 GIVEN = ("patients", "labs", "images")
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("medicine") / "lake"
-
-
-@pytest.fixture(scope="module")
-def lake(place: Path) -> Iterator[tl.Lake]:
-    with toured("medicine", place) as lake:
-        yield lake
 
 
 def module(name: str) -> Any:
@@ -110,6 +99,14 @@ def rows(lake: tl.Lake, sql: str) -> list[tuple[Any, ...]]:
 
 
 # Tests -------------------------------------------------------------------------------------
+
+
+def test_its_readme_is_right(tour: Tour):
+    assert not tour.difference, tour.difference
+
+
+def test_its_picture(tour: Tour):
+    tour.assert_pictured()
 
 
 def test_units_are_converted(lake: tl.Lake, place: Path, hidden: Any):

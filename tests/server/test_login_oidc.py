@@ -129,22 +129,6 @@ def test_another_claim_can_be_the_name(
         assert browser.get("whoami").json()["name"] == "lovelace"
 
 
-now = int(time.time())
-BAD_CLAIMS: list[dict[str, Any]] = [
-    {"nonce": "another"},
-    {"nonce": None},
-    {"aud": "another"},
-    {"aud": [CLIENT, "another"]},
-    {"aud": None},
-    {"azp": "another"},
-    {"iss": "https://another.example"},
-    {"iss": None},
-    {"exp": now - 3600},
-    {"exp": None},
-    {"iat": now + 3600},
-    {"nbf": now + 3600},
-    {"sub": None},
-]
 UNVERIFIED: list[dict[str, Any]] = [
     {"email_verified": False},
     {"email_verified": None},
@@ -153,9 +137,28 @@ UNVERIFIED: list[dict[str, Any]] = [
 ]
 
 
+def bad_claims() -> list[dict[str, Any]]:
+    now = int(time.time())
+    return [
+        {"nonce": "another"},
+        {"nonce": None},
+        {"aud": "another"},
+        {"aud": [CLIENT, "another"]},
+        {"aud": None},
+        {"azp": "another"},
+        {"iss": "https://another.example"},
+        {"iss": None},
+        {"exp": now - 3600},
+        {"exp": None},
+        {"iat": now + 3600},
+        {"nbf": now + 3600},
+        {"sub": None},
+    ]
+
+
 def test_id_tokens_that_say_something_else_are_refused(server: Server, provider: Provider):
     server.lake.create_user("ada@example.org")
-    for claims in BAD_CLAIMS:
+    for claims in bad_claims():
         provider.claims = claims
         with server.browser() as browser:
             answer = sign_in(server, browser)
