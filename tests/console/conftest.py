@@ -64,7 +64,11 @@ def site(request: pytest.FixtureRequest, sample: Path) -> Iterator[Serving]:
     """`trunkline serve` on the sample, with the console that was built."""
     if not (FOLDER / "index.html").is_file():
         pytest.fail("The console is not built: make console", pytrace=False)
-    environ = {"TRUNKLINE_SPARK_MASTER": "local[2]", "TRUNKLINE_SPARK_CONF": SHORT_LIVED_CONF}
+    environ = {
+        "TRUNKLINE_AUTHOR": "ada@example.org",
+        "TRUNKLINE_SPARK_MASTER": "local[2]",
+        "TRUNKLINE_SPARK_CONF": SHORT_LIVED_CONF,
+    }
     with serving(sample, *getattr(request.module, "SERVE", ()), environ=environ) as running:
         yield running
         running.stop()

@@ -5,6 +5,7 @@ sources are others.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -71,7 +72,7 @@ def _make(folder: Path) -> None:
             "--folder",
             str(folder),
             "--no-serve",
-            "--quiet",
+            "--json",
         ],
         capture_output=True,
         text=True,
@@ -84,4 +85,5 @@ def _make(folder: Path) -> None:
             "TRUNKLINE_SPARK_CONF": SHORT_LIVED_CONF,
         },
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert json.loads(done.stdout) == {"lake": str(folder)}

@@ -14,7 +14,7 @@ from playwright.sync_api import Error, Page, expect
 
 import trunkline as tl
 from tests.console.looking import Watch, boxes
-from tests.console.screens import addresses, open_screen, routes
+from tests.console.screens import ENVIRONMENT, addresses, open_screen, routes
 from tests.serving import Serving
 from trunkline.sdk.remote.lake import RemoteLake
 
@@ -96,6 +96,11 @@ def lake(site: Serving) -> RemoteLake:
         commit.put("/kinds/page.html", f"{MARKUP}\n{SCRIPT}".encode())
         commit.put("/kinds/words.md", IMAGE.encode())
     lake.apply(SPEC)
+    lake.create_environment(ENVIRONMENT)
+    lake.apply({**SPEC, "description": SCRIPT}, env=ENVIRONMENT)
+    with lake.commit(f"{FOUL}@{ENVIRONMENT}", message=SCRIPT) as commit:
+        commit.put(f"/{IMAGE}-again", MARKUP.encode())
+        commit.put("/kinds/cells.csv", FILES["/kinds/cells.csv"].replace("bold", SCRIPT).encode())
     return lake
 
 
@@ -161,6 +166,12 @@ def test_every_tab_shows_it_as_text(page: Page, screen: str):
         if tab == "compare":
             query |= {"old": "main~1", "path": "/kinds/page.html"}
         looked_at(page, of(f"{screen}/default/{repo}", **query))
+
+
+def test_differences_of_an_environment_show_it_as_text(page: Page, lake: RemoteLake):
+    looked_at(page, f"/environments/default/{ENVIRONMENT}?tab=diff")
+    expect(page.get_by_role("region", name=f"Code of {DOER} that differs")).to_contain_text(SCRIPT)
+    expect(page.get_by_label(f"Files of {FOUL} that differ")).to_contain_text(IMAGE)
 
 
 def test_jobs_show_it_as_text(page: Page, job: str):

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import trunkline as tl
 from tests.console.looking import Watch, axe
-from tests.console.screens import addresses, open_screen, routes, settled
+from tests.console.screens import ENVIRONMENT, addresses, open_screen, routes, settled
 from tests.serving import Serving, serving
 from trunkline.sdk.remote.lake import RemoteLake
 
@@ -56,6 +56,7 @@ def lake(site: Serving) -> RemoteLake:
 
 @pytest.fixture(scope="module")
 def job(lake: RemoteLake) -> str:
+    lake.create_environment(ENVIRONMENT)
     return next(one.id for one in lake.jobs(pipeline="clean") if one.state == "success")
 
 

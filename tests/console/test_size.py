@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, Response
 
 import trunkline as tl
-from tests.console.screens import addresses, open_screen, routes
+from tests.console.screens import ENVIRONMENT, addresses, open_screen, routes
 from tests.serving import Serving
 from trunkline.server.console import FOLDER
 
@@ -25,6 +25,7 @@ NOT_WORTH_PACKING = 512
 @pytest.fixture(scope="module")
 def job(site: Serving) -> str:
     with tl.open(site.url) as lake:
+        lake.create_environment(ENVIRONMENT)
         return lake.jobs(pipeline="clean", limit=1)[0].id
 
 

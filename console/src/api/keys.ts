@@ -9,6 +9,7 @@ export type Noun =
   | "access"
   | "checks"
   | "commits"
+  | "environments"
   | "events"
   | "fixed"
   | "flows"

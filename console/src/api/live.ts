@@ -7,6 +7,7 @@ import type { Event as LakeEvent } from "./types";
 
 const COMMITS: Noun[] = [
   "commits",
+  "environments",
   "repos",
   "overview",
   "sets",
@@ -15,7 +16,16 @@ const COMMITS: Noun[] = [
   "flows",
   "status",
 ];
-const JOBS: Noun[] = ["jobs", "overview", "sets", "pipelines", "checks", "flows", "status"];
+const JOBS: Noun[] = [
+  "jobs",
+  "environments",
+  "overview",
+  "sets",
+  "pipelines",
+  "checks",
+  "flows",
+  "status",
+];
 
 /** Which nouns an event of a kind makes stale. */
 export const STALE: Record<string, Noun[]> = {
@@ -29,7 +39,7 @@ export const STALE: Record<string, Noun[]> = {
   job: [...JOBS, "commits", "repos", "tables"],
   progress: ["jobs", "flows"],
   delivery: ["jobs", "status"],
-  pipeline: ["pipelines", "overview", "repos", "jobs", "flows", "status"],
+  pipeline: ["pipelines", "environments", "overview", "repos", "jobs", "flows", "status"],
   schedule: ["pipelines", "jobs"],
 };
 const PAUSE = 400;

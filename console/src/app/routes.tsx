@@ -46,6 +46,11 @@ const screens: RouteObject[] = [
           at("/streams", () => import("~/features/streams/StreamsPage")),
           at("/streams/:project/:repo", () => import("~/features/streams/StreamPage")),
           at("/lineage", () => import("~/features/lineage/LineagePage")),
+          at("/environments", () => import("~/features/environments/EnvironmentsPage")),
+          at(
+            "/environments/:project/:environment",
+            () => import("~/features/environments/EnvironmentPage"),
+          ),
           at("/admin", () => import("~/features/admin/AdminPage")),
           { path: "*", Component: NotThere },
         ],

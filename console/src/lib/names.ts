@@ -32,6 +32,7 @@ export const paths = {
   repo: (n: RepoName) => `/repos/${part(n.project)}/${part(n.repo)}`,
   pipeline: (n: RepoName) => `/pipelines/${part(n.project)}/${part(n.repo)}`,
   job: (n: RepoName, id: string) => `/jobs/${part(n.project)}/${part(n.repo)}/${part(id)}`,
+  environment: (project: string, name: string) => `/environments/${part(project)}/${part(name)}`,
   set: (id: string) => `/sets/${part(id)}`,
   table: (n: RepoName) => `/tables/${part(n.project)}/${part(n.repo)}`,
   stream: (n: RepoName) => `/streams/${part(n.project)}/${part(n.repo)}`,

@@ -2,6 +2,7 @@ import {
   Activity,
   Boxes,
   Database,
+  FlaskConical,
   GitFork,
   House,
   type LucideIcon,
@@ -29,5 +30,6 @@ export const SCREENS: readonly Screen[] = [
   { to: "/sql", text: "SQL", icon: Terminal },
   { to: "/streams", text: "Streams", icon: Waves },
   { to: "/lineage", text: "Lineage", icon: GitFork },
+  { to: "/environments", text: "Environments", icon: FlaskConical },
   { to: "/admin", text: "Admin", icon: Settings },
 ];

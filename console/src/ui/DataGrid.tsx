@@ -11,6 +11,10 @@ import {
 import { copy } from "./copy";
 import styles from "./DataGrid.module.css";
 
+/** As high as it must be for that many rows, within what fits among other things. */
+export const heightFor = (rows: number, most: number): number =>
+  Math.max(160, Math.min(most, 64 + rows * 28));
+
 export type Mark = "added" | "removed" | "changed" | undefined;
 
 interface Props {

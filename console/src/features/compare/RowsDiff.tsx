@@ -5,7 +5,7 @@ import { count, plural } from "~/lib/format";
 import { shown } from "~/lib/names";
 import { useQueryState } from "~/lib/url";
 import { Button } from "~/ui/Button";
-import { DataGrid } from "~/ui/DataGrid";
+import { DataGrid, heightFor } from "~/ui/DataGrid";
 import { Check } from "~/ui/Field";
 import { Answer, Empty, Note } from "~/ui/Messages";
 import { Stat } from "~/ui/Page";
@@ -146,7 +146,7 @@ function Changed(props: {
   const left = total - diff.samples.length;
   return (
     <>
-      <div style={{ height: Math.min(520, 64 + diff.samples.length * 28) }}>
+      <div style={{ height: heightFor(diff.samples.length, 520) }}>
         <DataGrid
           label={`Rows of ${path} that differ`}
           columns={cells.columns}

@@ -17,7 +17,11 @@ function cellOf(sample: RowSample, name: string): unknown {
 }
 
 /** Columns of the key first: they say which row it is. */
-export function cellsOf({ key, columns, samples }: RowDiff): Cells {
+export function cellsOf({
+  key,
+  columns,
+  samples,
+}: Pick<RowDiff, "key" | "columns" | "samples">): Cells {
   const rest = Object.keys(columns).filter((name) => !key.includes(name));
   const names = [...key, ...rest];
   return {
