@@ -99,6 +99,13 @@ def test_how_far_it_is_from_main(page: Page, lake: RemoteLake):
 
 
 @pytest.mark.usefixtures("tried")
+def test_its_jobs_are_told_from_those_of_main(page: Page):
+    open_screen(page, "/jobs")
+    expect(page.get_by_text("report@dev").first).to_be_visible()
+    expect(page.get_by_text("report@main")).to_have_count(0)
+
+
+@pytest.mark.usefixtures("tried")
 def test_what_differs_is_reviewed(page: Page):
     open_screen(page, f"{DEV}?tab=diff")
     code = page.get_by_role("region", name="Code of report that differs")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from trunkline.engine.session import Session
@@ -12,13 +13,15 @@ from trunkline.errors import Precondition, Unavailable
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 """Of the same version as Spark itself."""
 
+ASK_MILLISECONDS = "20000"
+
 Offsets = Mapping[str, Mapping[str, int]]
 """By topic and partition."""
+Range = tuple[int, int]
 
 _lock = threading.Lock()
 
@@ -30,52 +33,122 @@ class KafkaTopics:
         self, session: Session, servers: str, topics: Sequence[str], options: Mapping[str, str]
     ) -> None:
         self._spark = session.spark
-        self._options = {
-            **{f"kafka.{name}": value for name, value in options.items()},
-            "kafka.bootstrap.servers": servers,
-            "kafka.isolation.level": "read_committed",
-            "subscribe": ",".join(topics),
+        self._topics = topics
+        self._settings = {
+            "default.api.timeout.ms": ASK_MILLISECONDS,
+            **options,
+            "bootstrap.servers": servers,
+            "isolation.level": "read_committed",
+            "allow.auto.create.topics": "false",
         }
         _fetch(session)
 
-    def ends(self, start: Offsets) -> dict[str, dict[str, int]]:
-        """Behind the newest message of each partition that has any after `start`."""
-        from pyspark.sql import functions
-
-        rows = self._collected(
-            self._frame(start, None)
-            .groupBy("topic", "partition")
-            .agg(functions.max("offset").alias("offset"))
-        )
-        found: dict[str, dict[str, int]] = {}
-        for row in rows.to_pylist():
-            found.setdefault(row["topic"], {})[str(row["partition"])] = row["offset"] + 1
-        return found
+    def ranges(self) -> dict[str, dict[str, Range]]:
+        """Of each partition where it begins, and where what was committed ends."""
+        with _said(), self._client() as (consumer, place):
+            return {topic: self._of_topic(consumer, place, topic) for topic in self._topics}
 
     def read(self, start: Offsets, end: Offsets) -> pa.Table:
-        """key, value, topic, partition, offset and timestamp of all messages from start to end."""
-        frame = self._frame(start, end).select(
-            *("key", "value", "topic", "partition", "offset", "timestamp")
+        """key, value, topic, partition, offset and timestamp of all messages from start to end.
+
+        Only the partitions that both name are read.
+        """
+        partitions = {topic: [int(one) for one in offsets] for topic, offsets in end.items()}
+        reader = self._spark.read.format("kafka").option("assign", json.dumps(partitions))
+        reader = reader.options(
+            **{f"kafka.{name}": value for name, value in self._settings.items()}
         )
-        return self._collected(frame.orderBy("topic", "partition", "offset"))
+        reader = reader.option("startingOffsets", json.dumps(start))
+        reader = reader.option("endingOffsets", json.dumps(end))
+        with _said():
+            frame = reader.load().select(
+                *("key", "value", "topic", "partition", "offset", "timestamp")
+            )
+            return frame.orderBy("topic", "partition", "offset").toArrow()
 
-    def _frame(self, start: Offsets, end: Offsets | None) -> DataFrame:
-        reader = self._spark.read.format("kafka").options(**self._options)
-        reader = reader.option("startingOffsets", json.dumps(start) if start else "earliest")
-        reader = reader.option("endingOffsets", json.dumps(end) if end else "latest")
-        return reader.load()
-
-    def _collected(self, frame: DataFrame) -> Any:
-        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-        from pyspark.errors import PySparkException
-
-        try:
-            return frame.toArrow()
-        except (PySparkException, Py4JError) as error:
+    def _of_topic(self, consumer: Any, place: Any, topic: str) -> dict[str, Range]:
+        partitions = consumer.partitionsFor(topic) or ()
+        numbers = sorted(one.partition() for one in partitions)
+        if not numbers:
             raise Unavailable(
-                f"Kafka cannot be read through Spark: {_first_line(error)}",
+                f'The topic "{topic}" cannot be read: the broker has none of that name.',
                 hint="It is tried again.",
-            ) from None
+            )
+        java = self._spark._jvm
+        assert java is not None
+        places = java.java.util.ArrayList()
+        for number in numbers:
+            places.add(place(topic, number))
+        begins, ends = consumer.beginningOffsets(places), consumer.endOffsets(places)
+        return {
+            str(number): (int(begins[where]), int(ends[where]))
+            for number, where in zip(numbers, places, strict=True)
+        }
+
+    @contextmanager
+    def _client(self) -> Iterator[tuple[Any, Any]]:
+        """A consumer of Java's client, and how to name a partition.
+
+        Its classes came with the connector, after Spark's start: only Spark's own loader has them.
+        """
+        java, session = self._spark._jvm, self._spark._jsparkSession
+        assert java is not None
+        loader = session.sharedState().jarClassLoader()
+        settings = java.java.util.HashMap()
+        plain = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+        for name, value in {
+            **self._settings,
+            "key.deserializer": plain,
+            "value.deserializer": plain,
+        }.items():
+            settings.put(name, value)
+        thread = java.java.lang.Thread.currentThread()
+        before = thread.getContextClassLoader()
+        thread.setContextClassLoader(loader)
+        try:
+            class_of, number = java.java.lang.Class.forName, java.java.lang.Integer.TYPE
+            makes = self._constructor(
+                loader, "clients.consumer.KafkaConsumer", class_of("java.util.Map")
+            )
+            names = self._constructor(
+                loader, "common.TopicPartition", class_of("java.lang.String"), number
+            )
+            consumer = makes(settings)
+            try:
+                yield consumer, names
+            finally:
+                consumer.close()
+        finally:
+            thread.setContextClassLoader(before)
+
+    def _constructor(self, loader: Any, name: str, *kinds: Any) -> Any:
+        java, gateway = self._spark._jvm, self._spark.sparkContext._gateway
+        assert java is not None
+        assert gateway is not None
+
+        def array(kind: Any, *values: Any) -> Any:
+            made = gateway.new_array(kind, len(values))
+            for number, value in enumerate(values):
+                made[number] = value
+            return made
+
+        found = loader.loadClass(f"org.apache.kafka.{name}")
+        makes = found.getConstructor(array(java.java.lang.Class, *kinds))
+        return lambda *given: makes.newInstance(array(java.java.lang.Object, *given))
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """What Spark or the client throws, in one line."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise Unavailable(
+            f"Kafka cannot be read through Spark: {_first_line(error)}", hint="It is tried again."
+        ) from None
 
 
 def _fetch(session: Session) -> None:

@@ -20,6 +20,9 @@ export type JobColumn =
   | "datums"
   | "rows";
 
+/** The branch that nobody needs to be told of. */
+const USUAL = "main";
+
 const rows = (n: number | null | undefined) => (n === null || n === undefined ? "–" : compact(n));
 
 /** Rows are known of tables only. */
@@ -60,8 +63,9 @@ export const JOB_COLUMNS: (SizedColumn<Job> & { id: JobColumn })[] = [
     title: "Pipeline",
     width: 170,
     cell: (job) => (
-      <div className="clip" title={shown(job.pipeline)}>
+      <div className="clip" title={`${shown(job.pipeline)}@${job.branch}`}>
         <PipelineLink name={job.pipeline} />
+        {job.branch !== USUAL && <span className="dim">@{job.branch}</span>}
       </div>
     ),
     sort: (job) => shown(job.pipeline),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from trunkline.errors import Precondition
+from trunkline.errors import Precondition, Unavailable
 from trunkline.ingests.feeds.base import Columns, Feed, Gathered, JsonLines, Piece, Site
 from trunkline.ingests.feeds.kafka import META
 from trunkline.tables.writing.casting import arrow_schema
@@ -23,30 +23,54 @@ class SparkKafkaFeed(Feed):
         super().__init__(site)
         self._value = str(site.options.get("value", "json"))
         self._topics: KafkaTopics | None = None
+        self._begins: dict[str, dict[str, int]] = {}
         self._ends: dict[str, dict[str, int]] = {}
         self._drained = False
 
     def gather(self, position: Offsets, *, drain: bool) -> Gathered | None:
         topics = self._opened()
-        if not _is_behind(position, self._ends):
+        if not _is_behind(self._placed(position), self._ends):
             if drain and self._drained:
                 return None
-            self._ends = topics.ends(_complete(position))
+            self._look(topics, position)
             self._drained = True
-        if self.site.options.get("start") == "latest" and not position:
-            return Gathered([], self._ends) if self._ends else None
-        if not _is_behind(position, self._ends):
+        known = self._placed(position)
+        if not _is_behind(known, self._ends):
+            if known != position:
+                return Gathered([], known)
             if not drain:
                 self.site.stop.wait(self.site.source.interval)
             return None
-        end = self._limited(position)
-        rows = topics.read(_complete(_from(position, end)), end)
-        known = {topic: dict(offsets) for topic, offsets in position.items()}
+        end = self._limited(known)
+        rows = topics.read(_from(known, end), end)
         for topic, offsets in end.items():
-            known.setdefault(topic, {}).update(offsets)
+            known[topic].update(offsets)
         if not rows.num_rows:
             return Gathered([], known)
         return Gathered([self._piece(rows)], known, origin=lambda: ", ".join(sorted(end)))
+
+    def _look(self, topics: KafkaTopics, position: Offsets) -> None:
+        """Where partitions end now; those that are new are read from their beginning."""
+        latest = self.site.options.get("start") == "latest" and not position
+        self._begins, self._ends = {}, {}
+        for topic, ranges in topics.ranges().items():
+            for one, (low, high) in ranges.items():
+                at = int(position.get(topic, {}).get(one, low))
+                if at > high:
+                    raise Unavailable(
+                        f'The topic "{topic}" was made anew: its partition {one} ends at {high}, '
+                        f"and {at} were read before.",
+                        hint="Declare the ingest by another name to read it from its beginning.",
+                    )
+                self._begins.setdefault(topic, {})[one] = high if latest else low
+                self._ends.setdefault(topic, {})[one] = high
+
+    def _placed(self, position: Offsets) -> dict[str, dict[str, int]]:
+        """The position, with where partitions begin of which it knows nothing yet."""
+        names = dict.fromkeys([*position, *self._begins])
+        return {
+            topic: {**self._begins.get(topic, {}), **position.get(topic, {})} for topic in names
+        }
 
     def _opened(self) -> KafkaTopics:
         from trunkline.engine.kafka import KafkaTopics
@@ -117,7 +141,3 @@ def _from(position: Offsets, end: Offsets) -> dict[str, dict[str, int]]:
         topic: {one: int(position.get(topic, {}).get(one, 0)) for one in offsets}
         for topic, offsets in end.items()
     }
-
-
-def _complete(position: Offsets) -> dict[str, dict[str, int]]:
-    return {topic: dict(offsets) for topic, offsets in position.items()}
