@@ -172,6 +172,23 @@ def test_large_bodies_are_refused_before_they_are_held(lake: Ingests) -> None:
     assert status == 413 and told["error"] == "The body is larger than 10,000 bytes."
 
 
+def test_who_comes_first_is_known(lake: Ingests, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as somebody is answered, the ingest is there."""
+    sender, answers = Sender(lake), []
+    start = threading.Thread.start
+
+    def and_ask(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name == f"ingest-port-{sender.port}":
+            answers.append(sender.post(b"", method="GET")[0])
+
+    monkeypatch.setattr(threading.Thread, "start", and_ask)
+    sender.declare()
+    sender.start()
+    until(lambda: answers)
+    assert answers == [405]
+
+
 def test_a_token_is_asked_for(lake: Ingests) -> None:
     lake.secrets["door"] = "open sesame"
     sender = Sender(lake)

@@ -60,7 +60,7 @@ class Endpoints:
         with self._lock:
             found = self._open.get((host, port))
             if found is None:
-                found = self._open[host, port] = Endpoint(host, port)
+                found = self._open[host, port] = Endpoint(host, port, {name: receiver})
             found.receivers[name] = receiver
             return found
 
@@ -83,7 +83,7 @@ class Endpoints:
 class Endpoint:
     """A server in a thread of its own."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, receivers: dict[str, Receiver]) -> None:
         import uvicorn
         from starlette.applications import Starlette
         from starlette.routing import Route
@@ -98,7 +98,8 @@ class Endpoint:
             ) from None
         self.host = host
         self.port = int(self._socket.getsockname()[1])
-        self.receivers: dict[str, Receiver] = {}
+        # Known before anybody is answered: who comes first must not be told that there is none.
+        self.receivers = receivers
         methods = ["GET", "POST", "PUT", "DELETE", "PATCH"]
         routes = [
             Route(path, self._serve, methods=methods)
