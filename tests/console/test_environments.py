@@ -123,7 +123,8 @@ def test_what_differs_is_reviewed(page: Page):
     page.locator("section").filter(has_text="orders@dev").get_by_role(
         "link", name="Compare"
     ).click()
-    expect(page.get_by_text("/day=2026-01-05/orders.csv").first).to_be_visible()
+    expect(page).to_have_url(re.compile("/repos/default/orders.*old=main&new=dev"))
+    expect(page.get_by_role("region", name="Changed files")).to_contain_text("day=2026-01-05/")
 
 
 @pytest.mark.usefixtures("tried")
@@ -165,6 +166,35 @@ def test_code_and_data_are_published_together(page: Page, lake: RemoteLake):
     assert lake.pipeline("report").version == before + 1
     assert lake.read("orders@main:/day=2026-01-05/orders.csv") == MORE
     dialog.get_by_role("button", name="Close").click()
+    expect(page.get_by_text("All is as in main.")).to_be_visible()
+
+
+@pytest.mark.usefixtures("tried")
+def test_jobs_that_failed_are_in_the_way_unless_one_says_so(
+    page: Page, watch: Watch, lake: RemoteLake
+):
+    watch.forgive("status of 4")
+    lake.apply(
+        {
+            "pipeline": {"name": "broken"},
+            "input": {"pfs": {"repo": "goods", "glob": "/"}},
+            "transform": {"cmd": ["sh", "-c", "exit 3"]},
+            "datum_tries": 1,
+        },
+        env="dev",
+    )
+    assert lake.run().failed == 1
+    open_screen(page, DEV)
+    expect(line(page, "Pipelines", "broken")).to_contain_text("new here")
+    button(page, "Merge into main").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("alert")).to_contain_text("broken")
+    expect(dialog.get_by_role("button", name="Merge")).to_be_disabled()
+    dialog.get_by_label("Even if its last jobs failed or are not over").check()
+    expect(dialog.get_by_label("What would be done")).to_contain_text("pipeline broken")
+    expect(dialog.get_by_role("button", name="Merge")).to_be_enabled()
+    dialog.get_by_role("button", name="Cancel").click()
+    lake.delete_pipeline("broken", env="dev")
     expect(page.get_by_text("All is as in main.")).to_be_visible()
 
 
