@@ -152,9 +152,10 @@ def test_two_workers_take_turns_with_streams(lake: tl.Lake, tmp_path: Path):
         assert_no_orphans(lake)
 
 
-def test_a_worker_whose_spark_is_gone_starts_another(lake: tl.Lake, tmp_path: Path):
+@pytest.mark.parametrize("point", ["stream.forked", "stream.offsets_logged", "stream.batch_done"])
+def test_a_worker_whose_spark_is_gone_starts_another(point: str, lake: tl.Lake, tmp_path: Path):
     with lake:
-        result = worker("drain_without_spark_at", tmp_path, "stream.offsets_logged")
+        result = worker("drain_without_spark_at", tmp_path, point)
         assert result.code == 0, result.err
         assert sorted(job["pipeline"] for job in result.json) == sorted(streams.STREAMS)
         assert {job["state"] for job in result.json} == {"success"}

@@ -23,6 +23,7 @@ from tests.reliability.harness import (
     finish,
     start_worker,
     wait_until,
+    worker,
 )
 from trunkline.jobs import claims, finishing
 from trunkline.jobs.worker import Worker
@@ -69,6 +70,19 @@ def test_a_worker_that_was_stopped_past_its_lease_commits_nothing(
         graph.assert_right(lake, WORDS)
         assert_no_orphans(lake)
         graph.assert_right(lake, WORDS)
+
+
+@pytest.mark.parametrize("point", ["job.spark_started", "job.all_done"])
+def test_a_worker_whose_spark_is_gone_starts_another(point: str, tmp_path: Path, marks: Path):
+    """Also if it went before anybody had asked it for anything."""
+    with tl.init(tmp_path) as lake:
+        graph.make(lake, WORDS, marks)
+        result = worker("drain_without_spark_at", tmp_path, point)
+        assert result.code == 0, result.err
+        assert sorted(job["pipeline"] for job in result.json) == sorted(graph.PIPELINES)
+        assert {job["state"] for job in result.json} == {"success"}
+        graph.assert_right(lake, WORDS)
+        assert_no_orphans(lake)
 
 
 def test_a_worker_stopped_while_its_datums_run_leaves_them_to_another(tmp_path: Path, marks: Path):

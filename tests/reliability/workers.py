@@ -59,7 +59,7 @@ def drain_without_spark_at(location: str, point: str) -> list[dict[str, Any]]:
 def _at(point: str, act: Callable[[], None]) -> None:
     """Do something at the first passing of a crash point."""
     from trunkline.engine.streaming import live
-    from trunkline.jobs import finishing, runner, tablework
+    from trunkline.jobs import finishing, runner, spark, tablework
     from trunkline.jobs.streaming import run
 
     passed: list[str] = []
@@ -69,7 +69,7 @@ def _at(point: str, act: Callable[[], None]) -> None:
             passed.append(name)
             act()
 
-    for module in (finishing, runner, tablework, run, live):
+    for module in (finishing, runner, spark, tablework, run, live):
         setattr(module, "crashpoint", pause)  # noqa: B010
 
 

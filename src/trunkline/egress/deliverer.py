@@ -117,7 +117,7 @@ class Deliverer:
                 self._look()
             except Unavailable as error:
                 log.warning("cannot look for deliveries: %s", error)
-            except TrunklineError:
+            except Exception:  # or nothing would be delivered any more, without a word
                 log.exception("looking for deliveries met an error")
             self._bell.wait(seen, min(LOOK_SECONDS, self._lease / 4))
 

@@ -79,6 +79,12 @@ def explain(text: str, log: Path | None = None) -> TrunklineError:
     return Failed(f"Spark failed: {_end(last_line(text))}", hint=hint)
 
 
+def is_no_answer(error: Exception) -> bool:
+    """Whether it is how py4j says that there is no JVM at the other end."""
+    # Without py4j here, by name: nobody has to import it to know that it was not at fault.
+    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
+
+
 def raised(text: str) -> TransformFailed | None:
     """What a pipeline's own Python raised in Spark's workers, if that is what Spark tells of."""
     ours = any(re.search(pattern, text, re.MULTILINE) for pattern, *_ in _LINES)

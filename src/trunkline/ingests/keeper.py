@@ -154,7 +154,7 @@ class Keeper:
                 self._look()
             except Unavailable as error:
                 log.warning("cannot look for ingests: %s", error)
-            except TrunklineError:
+            except Exception:  # or nothing would be taken in any more, without a word
                 log.exception("looking for ingests met an error")
             # Its own commits ring too: a moment lets several of them be one look.
             self._stop.wait(_PAUSE)

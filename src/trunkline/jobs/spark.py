@@ -36,6 +36,7 @@ class SparkEngine:
         self._options = options
         self._told = told
         self._session: Session | None = None
+        self._application = ""
         self._lock = threading.Lock()
         self._over = False
         self._kinds: dict[object, tuple[str, ...]] = {}
@@ -63,11 +64,15 @@ class SparkEngine:
                 self._session = None
             if self._session is None:
                 from trunkline.engine.session import is_running, start
+                from trunkline.engine.submit import explained
 
                 began = time.monotonic()
                 tell = self._told if not is_running() else lambda text: None
                 tell("Starting Spark")
                 self._session = start(self._options)
+                # Asked for now: who wants to know later must not depend on a JVM that may be gone.
+                with explained(self._session):
+                    self._application = self._session.application_id
                 tell(f"Spark is ready ({time.monotonic() - began:.1f} s)")
                 crashpoint("job.spark_started")
             return self._session
@@ -79,7 +84,16 @@ class SparkEngine:
         return self.session().cores
 
     def application(self) -> str:
-        return self._session.application_id if self._session is not None else ""
+        """Spark's name for the session that runs, or ran last."""
+        return self._application
+
+    def explains(self, error: Exception) -> bool:
+        """Whether an error that has no words came about because Spark has ended."""
+        from trunkline.engine.failures import is_no_answer
+
+        session = self._session
+        # Another job may have started a new one meanwhile.
+        return is_no_answer(error) or (session is not None and not session.alive())
 
     def run(
         self, work: Work, sets: list[bytes], claim: Claim, parallelism: int | None

@@ -228,9 +228,7 @@ class Worker:
             is_ours = isinstance(error, Unavailable | Failed)
             self._failed(running, error, is_ours and not isinstance(error, TransformFailed))
         except Exception as error:
-            log.exception("job %s@%s met a bug", claim.job.pipeline, claim.job.id)
-            text = f"{type(error).__name__}: {' '.join(str(error).split())} (this is a bug)"
-            self._failed(running, TrunklineError(text), False)
+            self._broke(running, error)
         finally:
             try:
                 # A drain is over, and its report made, when nothing runs any more.
@@ -260,6 +258,16 @@ class Worker:
             self._quietly(lambda: claims.hand_back(self.core, claim, text, wait))
         else:
             self._end(claim, f"{error.message}{hint}")
+
+    def _broke(self, running: _Running, error: Exception) -> None:
+        """What nobody has words for: Spark was gone when it was asked something, or a bug."""
+        if self.engine.explains(error):
+            self._failed(running, Unavailable("Spark ended while the job ran."), True)
+            return
+        job = running.claim.job
+        log.exception("job %s@%s met a bug", job.pipeline, job.id)
+        text = f"{type(error).__name__}: {' '.join(str(error).split())} (this is a bug)"
+        self._failed(running, TrunklineError(text), False)
 
     def _end(self, claim: Claim, reason: str) -> None:
         self._quietly(lambda: finishing.fail(self.core, claim, None, JobState.FAILURE, reason))
@@ -316,6 +324,8 @@ class Worker:
                 self._look_after(held)
             except TrunklineError as error:
                 log.warning("cannot renew: %s", error)
+            except Exception:  # jobs that nobody keeps are lost
+                log.exception("looking after jobs met a bug")
 
     def _beat(self) -> None:
         """Say that there is somebody who runs what comes; one that only drains is soon gone."""
