@@ -10,9 +10,9 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 import trunkline as tl
 from tests.console.looking import Watch, axe, shot
-from tests.jobs.graphs import until
 from tests.server.people import PASSWORD
 from tests.serving import Serving
+from tests.waiting import until
 
 SERVE = ("--auth",)
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -20,8 +20,8 @@ from tests.console.gallery import (
     put,
 )
 from tests.console.looking import Watch, axe, boxes, shot
-from tests.jobs.graphs import until
 from tests.serving import Serving
+from tests.waiting import until
 from trunkline.sdk.remote.lake import RemoteLake
 
 expect.set_options(timeout=PATIENCE_MS)

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.console.looking import Watch, axe, shot
-from tests.jobs.graphs import until
 from tests.serving import Serving
+from tests.waiting import until
 
 LONG = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range % 7 = 3"
 HOSTILE = "<img src=x onerror=alert(1)>"

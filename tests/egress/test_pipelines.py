@@ -150,7 +150,8 @@ def test_a_paused_pipeline_sends_nothing_and_a_deleted_one_forgets(
     graph.lake.pause_pipeline("report")
     home(graph.lake).run()
     assert receiver.came.empty()
-    assert [str(one.state) for one in graph.lake.deliveries()] == ["waiting"]
+    (waiting,) = graph.lake.deliveries()
+    assert (str(waiting.state), waiting.reason) == ("waiting", "waits: the pipeline is paused")
     graph.lake.delete_pipeline("report", keep_repo=True)
     with home(graph.lake)._core.database.read() as session:
         assert deliveries.listed(session) == []

@@ -1,12 +1,12 @@
 """On a standalone cluster: nothing is lost when a machine is."""
 
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.spark import python, standalone_cluster
+from tests.waiting import until
 
 
 @pytest.mark.slow
@@ -43,9 +43,3 @@ def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path):
 
 def begun(folder: Path) -> int:
     return len(list(folder.glob("*-*")))
-
-
-def until(is_so, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < end:
-        time.sleep(0.05)

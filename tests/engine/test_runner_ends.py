@@ -9,13 +9,13 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.engine.runs import Bench, again, datum
+from tests.waiting import until
 from trunkline import errors
 from trunkline.engine.runner.task import DatumInput, SetTask, read_part
 
@@ -51,13 +51,6 @@ def is_alive(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit, "it did not happen"
-        time.sleep(0.02)
 
 
 DAEMON = """
@@ -157,25 +150,25 @@ class TestDeath:
         script = f"sleep 600 & echo $! >> {pids}; echo $$ >> {pids}"
         script += f"; python3 daemon.py {bench.folder}/d; sleep 600"
         worker = self.start(bench, script, code=code)
-        wait_for(lambda: (bench.folder / "d").exists() and (bench.folder / "d").read_text())
+        until(lambda: (bench.folder / "d").exists() and (bench.folder / "d").read_text())
         assert len(list(bench.work_folder.iterdir())) == 1
         worker.kill()
         worker.wait()
         found = [*pids.read_text().split(), (bench.folder / "d").read_text()]
         assert len(found) == 3
-        wait_for(lambda: not any(is_alive(int(pid)) for pid in found))
-        wait_for(lambda: not list(bench.work_folder.iterdir()))
+        until(lambda: not any(is_alive(int(pid)) for pid in found))
+        until(lambda: not list(bench.work_folder.iterdir()))
 
     def test_a_normal_end_removes_the_folder_too(self, bench):
         worker = self.start(bench, "mkdir -p d/e; touch d/e/f; chmod 0 d")
         assert worker.wait() == 0
-        wait_for(lambda: not list(bench.work_folder.iterdir()))
+        until(lambda: not list(bench.work_folder.iterdir()))
 
     def test_finished_datums_survive_and_are_not_run_again(self, bench):
         ran = bench.folder / "ran"
         script = f"cat $in >> {ran}; cp $in pfs/out/; [ $(cat $in) = 3 ] && sleep 600; true"
         worker = self.start(bench, script)
-        wait_for(lambda: list(bench.store.list(self.work.parts)))
+        until(lambda: list(bench.store.list(self.work.parts)))
         worker.kill()
         worker.wait()
         assert ran.read_text() == "123"

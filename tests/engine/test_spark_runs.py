@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.engine.runs import Bench, Run
-from tests.engine.test_submit import alive, until
+from tests.engine.test_submit import alive
 from tests.spark import python
+from tests.waiting import until
 from trunkline.engine.runner.entry import run_encoded
 from trunkline.engine.runner.task import SetReport, SetTask
 from trunkline.engine.submit import JobCancelled, cancel, run_sets

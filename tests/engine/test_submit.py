@@ -3,7 +3,6 @@
 import json
 import os
 import threading
-import time
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from tests.engine import runners
 from tests.spark import python
+from tests.waiting import until
 from trunkline import errors
 from trunkline.engine import submit
 from trunkline.engine.executor import Errand, Frame, error_from, error_in
@@ -142,7 +142,8 @@ class TestCancelling:
             import json, os, signal, threading
             from pathlib import Path
             from tests.engine import runners
-            from tests.engine.test_submit import alive, end, until, waiting
+            from tests.engine.test_submit import alive, end, waiting
+            from tests.waiting import until
             from tests.spark import CONF
             from trunkline.engine.options import SparkOptions
             from trunkline.engine.session import start
@@ -193,14 +194,6 @@ def waiting(folder: Path, count: int) -> list[tuple[int, int]]:
     words = [path.read_text().split() for path in folder.iterdir()]
     found = [(int(word[0]), int(word[1])) for word in words if len(word) == 2]
     return found if len(found) >= count else []
-
-
-def until(found, seconds: float = 60):
-    stop = time.monotonic() + seconds
-    while not (answer := found()):
-        assert time.monotonic() < stop
-        time.sleep(0.02)
-    return answer
 
 
 def alive(pid: int) -> bool:

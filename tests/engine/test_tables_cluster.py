@@ -10,9 +10,10 @@ import pytest
 import trunkline as tl
 from tests.jobs.tables import Tables
 from tests.reliability import graph, tablegraph
-from tests.reliability.harness import assert_no_orphans, drain, finish, start_worker, wait_until
+from tests.reliability.harness import assert_no_orphans, drain, finish, start_worker
 from tests.reliability.test_cluster_jobs import on
 from tests.spark import standalone_cluster
+from tests.waiting import until
 from trunkline.model.jobs import JobState
 
 pytestmark = pytest.mark.slow
@@ -58,7 +59,7 @@ def test_a_cluster_makes_the_same_tables_and_survives_the_loss_of_a_worker(
                 begun = job.state is JobState.RUNNING
                 return begun and len(set(stored.rglob("*.parquet")) - known) > 8
 
-            wait_until(writes, "some files of the slow job")
+            until(writes, "some files of the slow job")
             assert cluster.kill_worker(0) == 1
             result = finish(running)
             assert result.code == 0, result.err

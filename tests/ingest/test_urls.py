@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
 from trunkline.errors import (
     NotAllowed,
     NotFound,
@@ -371,5 +372,4 @@ def test_dropped_chunks_close_the_connection(serve: Serve) -> None:
     chunks = open_url(f"http://127.0.0.1:{port}/file", OPEN).chunks
     next(chunks)
     chunks.close()  # type: ignore[attr-defined]
-    time.sleep(0.1)
-    assert threading.active_count() <= before + 1
+    until(lambda: threading.active_count() <= before + 1)

@@ -22,8 +22,9 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 import trunkline as tl
 from tests.egress.senders import Dock
 from tests.egress.worlds import REPO
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
 from tests.kafkabroker import PACKAGE, PARTITIONS, Broker, CannotBeHad, a_broker
+from tests.waiting import until
 from trunkline.egress.base import Berth, Shipment
 from trunkline.egress.targets import kafka, open_sender
 from trunkline.engine import kafka as kafkatopics
@@ -262,7 +263,7 @@ def test_a_broker_that_is_killed_has_all_when_it_is_back(
     sending.start()
     broker.start()
     sending.join(60)
-    until(lambda: len(numbers(lake)) >= 100, 90)
+    until(lambda: len(numbers(lake)) >= 100)
     lake.stop()
     assert numbers(lake) == list(range(100))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -142,14 +141,3 @@ class Graph:
 def reads(job: Job) -> dict[str, str | None]:
     """The commit that a job reads under each name."""
     return {one.name: one.commit for one in job.inputs}
-
-
-def until(is_so: Callable[[], Any], seconds: float = 90) -> Any:
-    """Wait for something that another thread does."""
-    import time
-
-    end = time.monotonic() + seconds
-    while not (found := is_so()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
-    return found

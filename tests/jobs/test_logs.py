@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from tests.jobs.graphs import Graph, until
+from tests.jobs.graphs import Graph
+from tests.waiting import until
 from trunkline import errors
 from trunkline.model.jobs import JobState, LogLine
 

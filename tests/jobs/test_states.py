@@ -11,7 +11,8 @@ import psutil
 import pytest
 
 import trunkline as tl
-from tests.jobs.graphs import COPY, NOTHING, Graph, reads, until
+from tests.jobs.graphs import COPY, NOTHING, Graph, reads
+from tests.waiting import until
 from trunkline import errors
 from trunkline.model.jobs import MOVES, Job, JobState
 

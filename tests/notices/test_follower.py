@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Sequence
 
-from tests.notices.receivers import PATIENCE, until
+from tests.waiting import PATIENCE, until
 from trunkline import Lake
 from trunkline.model.commits import RepoName
 from trunkline.model.events import Event

@@ -13,7 +13,8 @@ import pytest
 
 from tests.jobs.graphs import Graph
 from tests.notices.conftest import fail, feed, succeed
-from tests.notices.receivers import PATIENCE, Receiver, mail_server, receiving, until
+from tests.notices.receivers import Receiver, mail_server, receiving
+from tests.waiting import PATIENCE, until
 from trunkline import Lake, notices
 from trunkline.errors import Usage
 from trunkline.model.commits import RepoName

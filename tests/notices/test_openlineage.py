@@ -15,7 +15,8 @@ from openlineage.client import event_v2
 import trunkline as tl
 from tests.jobs.graphs import Graph
 from tests.notices.conftest import fail, feed, succeed
-from tests.notices.receivers import Receiver, until
+from tests.notices.receivers import Receiver
+from tests.waiting import until
 from trunkline import Lake, notices
 from trunkline.engine.session import Session
 from trunkline.settings import Settings

@@ -8,8 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,13 +113,6 @@ def drain(lake_folder: Path, **environ: str) -> list[dict[str, Any]]:
     assert result.code == 0, result.err
     found: list[dict[str, Any]] = result.json
     return found
-
-
-def wait_until(is_so: Callable[[], Any], what: str, seconds: float = TIMEOUT) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until, f"{what} did not come about"
-        time.sleep(0.02)
 
 
 def killed(result: Result) -> bool:

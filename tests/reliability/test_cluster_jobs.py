@@ -14,10 +14,10 @@ from tests.reliability.harness import (
     drain,
     finish,
     start_worker,
-    wait_until,
 )
 from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY, s3_server
 from tests.spark import SHORT_LIVED_CONF, Cluster, standalone_cluster
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 SMALL_EXECUTORS = f"spark.executor.memory=512m;spark.executor.cores=1;{SHORT_LIVED_CONF}"
@@ -62,7 +62,7 @@ def test_a_cluster_makes_what_this_machine_makes_and_survives_the_loss_of_a_work
         with tl.init(folder) as lake:
             graph.make(lake, files, marks, pause=0.3)
             running = start_worker("drain", folder, **on(cluster))
-            wait_until(
+            until(
                 lambda: (
                     len(graph.runs(marks)) > 4 and cluster.executors(0) and cluster.executors(1)
                 ),

@@ -16,8 +16,8 @@ from tests.reliability.harness import (
     finish,
     start_job,
     start_worker,
-    wait_until,
 )
+from tests.waiting import until
 from trunkline.jobs import finishing
 from trunkline.model.jobs import JobState
 
@@ -76,7 +76,7 @@ def killed_half_way(lake: tl.Lake, marks: Path, files: graph.Files) -> set[str]:
     graph.make(lake, files, marks, pause=0.2)
     running = threading.Thread(target=lake.run)
     running.start()
-    wait_until(lambda: parts(lake), "a part")
+    until(lambda: parts(lake), "a part")
     job = lake.cancel_job(f"upper@{lake.jobs('upper')[0].id}")
     running.join()
     graph.wait_until_quiet(marks)

@@ -15,8 +15,9 @@ import psutil
 import pytest
 
 import trunkline as tl
-from tests.reliability.harness import SMALL, assert_sound, wait_until
+from tests.reliability.harness import SMALL, assert_sound
 from tests.serving import Serving, is_alive, serving
+from tests.waiting import until
 from trunkline.errors import Precondition, TrunklineError
 from trunkline.lake.access import look_up, split_token
 from trunkline.model.jobs import JobState, RunEvent
@@ -137,7 +138,7 @@ def is_good(folder: Path, token: str) -> bool:
 def restarted(marks: Path, kill: Callable[[], None]) -> None:
     (marks / "started").unlink()
     kill()
-    wait_until((marks / "started").exists, "another start of the job")
+    until((marks / "started").exists, "another start of the job")
 
 
 def test_jobs_outlive_their_spark_and_their_worker(folder):
@@ -150,7 +151,7 @@ def test_jobs_outlive_their_spark_and_their_worker(folder):
         with always_answering(server), tl.open(folder) as lake, ThreadPoolExecutor() as pool:
             assert lake.server == server.url
             report = pool.submit(lake.run, listener=events.append)
-            wait_until((marks / "started").exists, "the job's start")
+            until((marks / "started").exists, "the job's start")
             (worker,) = server.children()
             restarted(marks, spark_of(worker).kill)
             assert server.children() == [worker]
@@ -171,9 +172,9 @@ def test_jobs_outlive_their_spark_and_their_worker(folder):
         # Told to stop, it lets the job that runs end.
         (marks / "started").unlink()
         hang_in_a_job(folder, b"b\n")
-        wait_until((marks / "started").exists, "the start of the next job")
+        until((marks / "started").exists, "the start of the next job")
         server.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: server_of(folder / ".trunkline") is None, "the server's leaving")
+        until(lambda: server_of(folder / ".trunkline") is None, "the server's leaving")
         (marks / "hang").unlink()
         assert server.process.wait(60) == 0
     with tl.open(folder) as lake:
@@ -188,17 +189,17 @@ def test_workers_end_with_their_server(folder):
     """Killed outright, it takes its workers with it; the next has others."""
     with serving(folder, "--workers", "1", environ=SMALL) as server:
         with tl.open(folder, direct=True) as lake:
-            wait_until(lake.workers, "the worker's first beat")
+            until(lake.workers, "the worker's first beat")
             (worker,) = server.children()
             server.process.kill()
             server.process.wait()
-            wait_until(lambda: not is_alive(worker), "the end of the worker")
+            until(lambda: not is_alive(worker), "the end of the worker")
             assert lake.workers() == []
         # In a hurry, it does not wait for its worker either.
         with serving(folder, "--workers", "1", environ=SMALL) as another:
-            wait_until(another.children, "a worker")
+            until(another.children, "a worker")
             another.process.send_signal(signal.SIGINT)
-            wait_until(lambda: server_of(folder / ".trunkline") is None, "the server's leaving")
+            until(lambda: server_of(folder / ".trunkline") is None, "the server's leaving")
             assert another.stop(signal.SIGINT) == 0
 
 

@@ -13,11 +13,11 @@ from tests.reliability.harness import (
     assert_no_orphans,
     finish,
     start_worker,
-    wait_until,
 )
 from tests.reliability.streams import assert_joined
 from tests.reliability.test_cluster_jobs import on
 from tests.spark import standalone_cluster
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 USERS = 20
@@ -71,7 +71,7 @@ def test_a_stream_goes_on_when_an_executor_is_lost_in_a_batch(tmp_path: Path):
         )
         put(lake, 100, 300)
         running = start_worker("drain", tmp_path / "lake", **on(cluster))
-        wait_until(
+        until(
             lambda: (
                 flow_of(lake, "totals").number == 1
                 and marks.stat().st_size > 120

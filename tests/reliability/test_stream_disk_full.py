@@ -11,8 +11,9 @@ import pytest
 import trunkline as tl
 from tests.flows import flow_of
 from tests.reliability import streams
-from tests.reliability.harness import assert_no_orphans, assert_sound, wait_until
+from tests.reliability.harness import assert_no_orphans, assert_sound
 from tests.reliability.test_disk_full import KIB, fill
+from tests.waiting import until
 from trunkline.model.jobs import JobState
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def test_a_batch_that_finds_no_room_is_made_when_there_is_some(
     running = threading.Thread(target=lake.run)
     running.start()
     try:
-        wait_until(lambda: any(job.attempt > 1 for job in lake.jobs()), "a second attempt")
+        until(lambda: any(job.attempt > 1 for job in lake.jobs()), "a second attempt")
         (tried, *_) = [job for job in lake.jobs() if job.attempt > 1]
         now = flow_of(lake, tried.pipeline.repo)
         if not tried.state.is_over:

@@ -25,11 +25,11 @@ from tests.reliability.harness import (
     finish,
     killed,
     start_worker,
-    wait_until,
     worker,
 )
 from tests.reliability.scenarios import TABLE_JOB_POINTS
 from tests.reliability.test_workers import alive, below
+from tests.waiting import until
 from trunkline.engine.session import Session
 from trunkline.model.jobs import JobState
 
@@ -125,7 +125,7 @@ def test_spark_is_started_again_when_its_jvm_dies(tmp_path: Path):
     with tl.init(tmp_path) as lake:
         tables = slow_at_first(lake, marks, deaths=1)
         running = start_worker("drain", tmp_path, TRUNKLINE_SPARK_ARCHIVE="no")
-        wait_until(lambda: marks.exists() and len(list(marks.iterdir())) == 2, "the second call")
+        until(lambda: marks.exists() and len(list(marks.iterdir())) == 2, "the second call")
         time.sleep(1)  # until Spark has the job
         (jvm,) = [one for one in alive(below(running)) if one.name() == "java"]
         jvm.kill()
@@ -148,7 +148,7 @@ def running(spark: Session, tmp_path: Path) -> Iterator[Callable[..., tuple[Tabl
             tables = slow_at_first(lake, tmp_path / "marks", **fields)
             thread = threading.Thread(target=tables.run)
             thread.start()
-            wait_until(lambda: is_busy(spark), "the Spark job")
+            until(lambda: is_busy(spark), "the Spark job")
             return tables, thread
 
         yield start
@@ -163,7 +163,7 @@ def assert_nothing_came_of_it(tables: Tables, spark: Session, state: JobState, w
     (job,) = tables.lake.jobs("slow")
     assert (job.state, why in job.reason) == (state, True), job.reason
     assert tables.lake.commits("slow@main") == []
-    wait_until(lambda: not is_busy(spark), "the end of the Spark job", 90)
+    until(lambda: not is_busy(spark), "the end of the Spark job", 90)
     assert_no_orphans(tables.lake)
     tables.day("2026-01-02", (3, 4.5))
     assert tables.run_one().counts.rows_out == 3

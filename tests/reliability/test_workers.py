@@ -22,9 +22,9 @@ from tests.reliability.harness import (
     expire_leases,
     finish,
     start_worker,
-    wait_until,
     worker,
 )
+from tests.waiting import until
 from trunkline.jobs import claims, finishing
 from trunkline.jobs.worker import Worker
 from trunkline.model.jobs import JobState
@@ -90,7 +90,7 @@ def test_a_worker_stopped_while_its_datums_run_leaves_them_to_another(tmp_path: 
     with tl.init(tmp_path) as lake:
         graph.make(lake, files, marks, pause=0.2)
         stopped = start_worker("drain", tmp_path)
-        wait_until(lambda: len(graph.runs(marks)) > 2, "the first datum")
+        until(lambda: len(graph.runs(marks)) > 2, "the first datum")
         stopped.send_signal(signal.SIGSTOP)
         try:
             ended = drain(tmp_path)
@@ -162,7 +162,7 @@ def test_a_drain_goes_on_with_what_became_ready_when_it_looked_away(
     def look_away(worker: Worker) -> bool:
         found = claim(worker)
         if not found:
-            wait_until(lambda: not worker._running, "the end of the job")
+            until(lambda: not worker._running, "the end of the job")
         return found
 
     monkeypatch.setattr(Worker, "_claim", look_away)
@@ -250,7 +250,7 @@ def test_jobs_go_on_when_the_database_was_away(tmp_path: Path, marks: Path):
         hang = tmp_path / "hang"
         hang.touch()
         worker = start_worker("drain", tmp_path / "lake")
-        wait_until(lambda: len(graph.runs(marks)) == 2, "two commands")
+        until(lambda: len(graph.runs(marks)) == 2, "two commands")
         server.stop()
         try:
             time.sleep(3)  # longer than a claim lasts
@@ -270,13 +270,13 @@ def test_nothing_of_a_killed_worker_lives_on(tmp_path: Path, marks: Path):
         hang = tmp_path / "hang"
         hang.touch()
         worker = start_worker("drain", tmp_path)
-        wait_until(lambda: len(graph.runs(marks)) == 2, "two commands")
+        until(lambda: len(graph.runs(marks)) == 2, "two commands")
         started = below(worker)
         assert len(graph.commands(marks)) >= 2
         worker.kill()
         finish(worker)
-        wait_until(lambda: not graph.commands(marks), "the end of all commands", 90)
-        wait_until(lambda: not alive(started), "the end of all that the worker started", 90)
+        until(lambda: not graph.commands(marks), "the end of all commands", 90)
+        until(lambda: not alive(started), "the end of all that the worker started", 90)
         hang.unlink()
         assert len(drain(tmp_path)) == 3
         graph.assert_right(lake, WORDS)

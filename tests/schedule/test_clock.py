@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.schedule.declared import apply_cron, micros, ticks
+from tests.waiting import until
 from trunkline.errors import Unavailable
 from trunkline.schedule import clock as clocks
 from trunkline.schedule.clock import Scheduler
@@ -50,6 +51,7 @@ def test_it_sleeps_when_nothing_is_due_and_ends_at_once(lake, monkeypatch):
     scheduler = Scheduler(lake._core)
     looks = counted(scheduler, monkeypatch)
     scheduler.start()
+    until(lambda: looks)
     time.sleep(0.3)
     assert len(looks) == 1
     scheduler.stop(120)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.egress.worlds import there
 from tests.notices.receivers import receiving
 from tests.server.people import Server, a_server
 from tests.serving import serving
+from tests.waiting import until
 from trunkline.errors import NotAllowed, NotFound
 from trunkline.model.egress import DeliveryState
 from trunkline.model.jobs import RunEvent
@@ -86,3 +88,33 @@ def test_a_run_waits_for_what_its_jobs_send(tmp_path: Path):
     (blocked,) = [text for text in said[3:] if text.startswith("loud → ledger")]
     assert "failed and must go first" in blocked
     assert there(out) == {"a": "AGAIN"}
+
+
+def test_a_run_does_not_wait_for_a_paused_pipeline(tmp_path: Path):
+    """Paused while what its job made is still to be sent, it sends nothing until it is resumed."""
+    with tl.init(tmp_path) as lake:
+        lake.create_repo("words")
+        nowhere = {"url": "http://127.0.0.1:9/"}
+        lake.apply(
+            {
+                "pipeline": {"name": "loud"},
+                "input": {"pfs": {"repo": "words", "glob": "/none"}},
+                "transform": {"cmd": ["true"]},
+                "egress": {"webhook": nowhere, "tries": 9, "backoff": "1h"},
+            }
+        )
+        with lake.commit("words@main") as commit:
+            commit.put("/a", b"hello")
+    events: list[RunEvent] = []
+    with (
+        serving(tmp_path, "--workers", "1") as server,
+        tl.open(server.url) as remote,
+        ThreadPoolExecutor() as pool,
+    ):
+        report = pool.submit(remote.run, listener=events.append)
+        until(lambda: any(one.next_try for one in remote.deliveries()), "the first try")
+        assert not report.done()
+        remote.pause_pipeline("loud")
+        assert report.result(60).deliveries == ()
+    (said,) = [event.text for event in events if event.kind == "delivery"]
+    assert said == "loud → webhook: waits: the pipeline is paused"

@@ -14,8 +14,9 @@ import pytest
 import zstandard
 
 import trunkline as tl
-from tests.jobs.graphs import Graph, until
+from tests.jobs.graphs import Graph
 from tests.server.lakewide.people import asked_by
+from tests.waiting import until
 from trunkline import Lake, errors
 from trunkline.jobs.claims import parts_prefix
 from trunkline.jobs.logs import Tail

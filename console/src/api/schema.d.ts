@@ -4233,6 +4233,11 @@ export interface components {
             derived: components["schemas"]["RepoCommit"][];
             /** Removed From */
             removed_from: string[];
+            /**
+             * Logs
+             * @default 0
+             */
+            logs: number;
         };
         /**
          * ErrorBody

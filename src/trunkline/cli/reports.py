@@ -79,6 +79,9 @@ def erasure_lines(report: ErasureReport) -> Iterator[str]:
         yield f"Removed from {branch}."
     for place in report.also_at:
         yield f"{printable(place)} shared these bytes, and has lost them too."
+    if report.logs:
+        datums = count(report.logs, "datum")
+        yield f"What {datums} that read or wrote it printed is gone too."
     for edge in report.derived:
         yield f"Derived from it: {edge.repo}@{short(edge.id)}."
 

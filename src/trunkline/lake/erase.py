@@ -44,6 +44,8 @@ class ErasureReport:
     also_at: tuple[str, ...]
     derived: tuple[RepoCommit, ...]
     removed_from: tuple[str, ...]
+    logs: int = 0
+    """Of so many datums that read or wrote it, what they printed or failed with is gone too."""
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -54,6 +56,7 @@ class ErasureReport:
             "also_at": list(self.also_at),
             "derived": [edge.to_dict() for edge in self.derived],
             "removed_from": list(self.removed_from),
+            "logs": self.logs,
         }
 
 
@@ -113,7 +116,7 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
             checks.forget_samples(session, repo=repo_key(session, one.repo), job=one.id)
         events.emit(session, "erase", ref.repo, {"path": path, "versions": len(held)})
     crashpoint("erase.after_record")
-    finish_erasures(core)
+    logs = finish_erasures(core)
     return ErasureReport(
         path,
         len(held),
@@ -122,6 +125,7 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
         also_at,
         derived,
         removed_from,
+        logs,
     )
 
 
@@ -153,9 +157,9 @@ def _refuse_backup(session: Session) -> None:
         )
 
 
-def finish_erasures(core: Core) -> None:
+def finish_erasures(core: Core) -> int:
     """Destroy the bytes of every recorded erasure, and what was noted of them. Can be repeated,
-    and is after a crash.
+    and is after a crash. The number of datums of which a log or a message went.
     """
     with core.database.read() as session:
         pending = erasures.pending(session)
@@ -171,7 +175,7 @@ def finish_erasures(core: Core) -> None:
         crashpoint("erase.half_done")
         with core.database.write() as session:
             erasures.complete(session, key)
-    redact(core)
+    return redact(core)
 
 
 def _blank(core: Core, key: str, spans: list[tuple[int, int]]) -> None:

@@ -6,7 +6,7 @@ A part is a list of JSON lines (`engine.runner.task`), of which only the outputs
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import zstandard
 
@@ -15,10 +15,9 @@ from trunkline.lake.changes import Changes, apply_unchecked
 from trunkline.lake.core import Core
 from trunkline.lake.lease import Lease
 from trunkline.lake.manifests import INLINE_KEY, Tree, decompress
-from trunkline.model.entries import Entry, line_path
+from trunkline.model.entries import line_path
 from trunkline.model.ids import id_millis, new_id
 from trunkline.storage.catalog import jobs, pipelines
-from trunkline.storage.catalog.erasures import Place, place_of
 from trunkline.storage.catalog.pipelines import PipelineRow
 from trunkline.storage.objects.keys import JOBS, KeyMaker
 
@@ -53,7 +52,7 @@ def prune_results(core: Core, keep_seconds: float) -> int:
             if _is_named(core, row.results or ""):
                 raise
             continue  # a job has added to them, and another gc removed these
-        if old and _replace_results(core, row, tree, old):
+        if old and replace_results(core, row, tree, old):
             gone += len(old)
     return gone
 
@@ -75,7 +74,8 @@ def _has(index: Tree, result: bytes) -> bool:
     return found is not None and found.split(b"\t")[4:6] == [part, number]
 
 
-def _replace_results(core: Core, row: PipelineRow, tree: Tree, old: set[bytes]) -> bool:
+def replace_results(core: Core, row: PipelineRow, tree: Tree, old: set[bytes]) -> bool:
+    """Forget some results of a pipeline; False if a job added to them meanwhile."""
     keys = KeyMaker(new_id())
     lease = Lease(core, keys.txn, "gc")
     lease.take()
@@ -86,56 +86,13 @@ def _replace_results(core: Core, row: PipelineRow, tree: Tree, old: set[bytes]) 
         with core.database.write() as session:
             now = pipelines.find(session, row.repo)
             if now is None or now.results != row.results:
-                return False  # a job has added to them meanwhile: next time
+                return False  # next time
             lease.check_in(session)
             pipelines.set_results(session, row.repo, key, digest)
         lease.forget()
         return True
     finally:
         lease.give_back()
-
-
-def redact_results(core: Core, gone: Collection[Place]) -> None:
-    """Remove the bounds of erased files from what jobs noted. No job takes such a file over:
-    its datum is computed again, should it come back.
-    """
-    keys = {key for key, _, _ in gone}
-    doomed: set[tuple[bytes, bytes]] = set()
-    for info in core.objects.list(JOBS):
-        if not info.key.endswith(PART):
-            continue
-        lines = _part_lines(core, info.key)
-        cleaned = list(lines)
-        for number, line in enumerate(lines):
-            result = json.loads(line)
-            if keys.isdisjoint(output.split("\t", 4)[3] for output in result["outputs"]):
-                continue
-            entries = [Entry.decode(output.encode()) for output in result["outputs"]]
-            held = {one for one in entries if place_of(one) in gone}
-            if not held:
-                continue
-            doomed.add((info.key.encode(), b"%d" % number))
-            plain = [one.without_bounds() if one in held else one for one in entries]
-            if plain != entries:
-                result["outputs"] = [one.encode().decode() for one in plain]
-                cleaned[number] = json.dumps(result, separators=(",", ":")).encode()
-        if cleaned != lines:
-            raw = b"".join(line + b"\n" for line in cleaned)
-            core.objects.replace(info.key, zstandard.ZstdCompressor().compress(raw))
-    if doomed:
-        _stop_taking_over(core, doomed)
-
-
-def _stop_taking_over(core: Core, doomed: Collection[tuple[bytes, bytes]]) -> None:
-    """Should a job be adding to the results of its pipeline, the next gc does it."""
-    with core.database.read() as session:
-        rows = pipelines.with_results(session)
-    for row in rows:
-        tree = core.manifests.read(row.results, row.results_hash)
-        split = ((line, line.split(b"\t")) for line in tree.scan(b""))
-        old = {line_path(line) for line, fields in split if (fields[3], fields[2]) in doomed}
-        if old:
-            _replace_results(core, row, tree, old)
 
 
 def used_by_jobs(core: Core, keep_logs_seconds: float = KEEP_LOGS) -> set[str]:
@@ -200,11 +157,11 @@ def _new_lines(tree: Tree, seen: set[str]) -> Iterator[list[bytes]]:
 
 def _outputs(core: Core, part: str) -> set[str]:
     """Where the files are that the datums of a part wrote."""
-    lines = _part_lines(core, part)
+    lines = part_lines(core, part)
     return {output.split("\t", 4)[3] for line in lines for output in json.loads(line)["outputs"]}
 
 
-def _part_lines(core: Core, part: str) -> list[bytes]:
+def part_lines(core: Core, part: str) -> list[bytes]:
     """The results in a part; none if it is gone."""
     try:
         return decompress(core.objects.get(part)).splitlines()

@@ -1,10 +1,10 @@
-"""What an erasure must not leave behind beside the bytes: the bounds of a table file's columns.
+"""What an erasure must not leave behind beside the bytes: bounds of columns, logs, messages.
 
 The least and the greatest value of each column are kept with the line of a file: in every tree
 that lists it, and in the results of the datum that wrote it. The trees of commits are written
 anew without them; a commit then has another root, and is the same commit. Who was at work
 meanwhile may still use, and even publish, ranges of the old trees. So gc keeps them as long as
-anybody lives who might, and looks once more.
+anybody lives who might, and looks once more. What jobs keep is cleaned in `jobredaction`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from trunkline.lake.changes import Changes, apply_unchecked
 from trunkline.lake.core import Core
-from trunkline.lake.jobobjects import redact_results
+from trunkline.lake.jobredaction import redact_jobs
 from trunkline.lake.lease import Lease
 from trunkline.lake.manifests import INLINE_KEY, Lines, Range, Tree, range_id
 from trunkline.model.entries import Entry
@@ -24,20 +24,24 @@ from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import KeyMaker
 
 
-def redact(core: Core) -> None:
-    """Remove the bounds of what was erased, wherever they are. Can be repeated."""
+def redact(core: Core) -> int:
+    """Remove what is noted of what was erased, wherever it is. Can be repeated.
+
+    The number of datums of which a log or a message was removed.
+    """
     with core.database.read() as session:
         gone = erasures.unsettled(session)
         at_work = _at_work(session)
     if not gone:
-        return
-    redact_results(core, gone)
+        return 0
+    datums = redact_jobs(core, gone)
     while _redact_trees(core, gone):
         with core.database.read() as session:
             at_work = at_work or _at_work(session)
     if not at_work:
         with core.database.write() as session:
             erasures.settle(session, gone)
+    return datums
 
 
 def _at_work(session: Session) -> bool:

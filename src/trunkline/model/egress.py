@@ -45,7 +45,8 @@ class DeliveryState(StrEnum):
 
 
 BLOCKED = "waits: "
-"""Begins the reason of a delivery that goes out only when one before it is settled by a person."""
+"""Begins the reason of a delivery that goes out only when a person does something: settles one
+before it, or resumes the pipeline."""
 
 
 @dataclass(frozen=True, slots=True)

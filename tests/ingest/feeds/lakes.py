@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -108,13 +106,3 @@ class Ingests:
         key = self.key(name)
         with self.core.database.read() as session:
             return flows.batches(session, key)[::-1]
-
-
-def until(true: Callable[[], object], seconds: float = 30.0) -> Any:
-    """Wait for something that must come; what it is."""
-    last, pause = time.monotonic() + seconds, threading.Event()
-    while time.monotonic() < last:
-        if found := true():
-            return found
-        pause.wait(0.02)
-    raise AssertionError("it did not happen")

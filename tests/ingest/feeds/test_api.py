@@ -12,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
+from tests.waiting import until
 from trunkline.model.streams import FlowState
 
 Asked = dict[str, Any]

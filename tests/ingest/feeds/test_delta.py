@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
 from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY
 from tests.s3process import s3_process
+from tests.waiting import until
 from trunkline.model.streams import FlowState
 
 Rows = list[dict[str, Any]]

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
 from tests.reliability.scenarios import INGEST_POINTS
+from tests.waiting import until
 from trunkline.model.streams import FlowState
 
 SETTLED = {"settle": 0.0}

@@ -20,7 +20,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
+from tests.waiting import until
 from trunkline.ingests.keeper import Keeper
 from trunkline.model.streams import FlowState
 

@@ -10,7 +10,8 @@ import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.table import Table
 
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
+from tests.waiting import until
 from trunkline.model.streams import FlowState
 
 SCHEMA = pa.schema([("n", pa.int64()), ("v", pa.string())])

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
+from tests.waiting import until
 from trunkline.errors import Precondition
 from trunkline.ingests.feeds import kafka
 from trunkline.model.streams import FlowState

@@ -23,9 +23,10 @@ import pytest
 from pyarrow import parquet
 
 import trunkline as tl
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
 from tests.reliability.scenarios import INGEST_POINTS
 from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY, S3Server, s3_server
+from tests.waiting import until
 from trunkline.errors import InvalidSpec
 from trunkline.ingests.feeds import objects, unpacking
 from trunkline.model.streams import FlowState

@@ -8,7 +8,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
+from tests.waiting import until
 from trunkline.model.pipelines import Transform
 from trunkline.model.streams import FlowState
 

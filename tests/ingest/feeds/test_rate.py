@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
+from tests.waiting import until
 from trunkline.errors import LeaseLost
 from trunkline.ingests.committing import Hold, commit
 from trunkline.ingests.feeds.base import Gathered, Records

@@ -17,8 +17,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine, text
 
-from tests.ingest.feeds.lakes import Ingests, until
+from tests.ingest.feeds.lakes import Ingests
 from tests.postgres import postgres
+from tests.waiting import until
 from trunkline.ingests.feeds.sqlwindow import behind
 from trunkline.model.streams import FlowState
 

@@ -12,8 +12,9 @@ import httpx2
 import pytest
 
 import trunkline as tl
-from tests.reliability.harness import assert_no_orphans, state, wait_until
+from tests.reliability.harness import assert_no_orphans, state
 from tests.served import served
+from tests.waiting import until
 from trunkline.sdk.wire.bundles import encode_header
 from trunkline.sdk.wire.values import API, ARROW, BUNDLE
 from trunkline.server.uploads import bodies
@@ -75,7 +76,7 @@ def test_a_client_that_goes_away(lake: tl.Lake, politely: bool):
         def clean() -> bool:
             return not [one for one in folder.rglob("*.part") if one.is_file()]
 
-        wait_until(clean, "what was begun is gone")
+        until(clean, "what was begun is gone")
     assert state(lake) == before
     assert_no_orphans(lake)
 

@@ -92,7 +92,8 @@ class _Looker:
             for key, one in ours.items():
                 if (one.state.is_over or one.is_blocked) and key not in over:
                     over[key] = one
-                    said = one.receipt.get("note") or f"{one.state}: {one.reason}"
+                    ended = one.receipt.get("note") or f"{one.state}: {one.reason}"
+                    said = one.reason if one.is_blocked else ended
                     told = f"{one.pipeline} → {one.target}: {said}"
                     self._told(RunEvent("delivery", told))
             if len(over) == len(ours):

@@ -361,6 +361,15 @@ def replace_root(session: Session, old: str, root: str, root_hash: str) -> None:
     )
 
 
+def replace_error(session: Session, repo: int, commit_id: str, error: str) -> None:
+    """Say something else in place of what a commit failed with."""
+    session.execute(
+        """UPDATE commits SET error = :error
+           WHERE repo = :repo AND id = :id AND error IS NOT NULL""",
+        {"repo": repo, "id": commit_id, "error": error},
+    )
+
+
 def add_provenance(
     session: Session, repo: int, commit_id: str, source: int, source_id: str
 ) -> None:

@@ -11,13 +11,15 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from trunkline.model.commits import RepoName
-from trunkline.model.egress import Delivery, DeliveryState
+from trunkline.model.egress import BLOCKED, Delivery, DeliveryState
 from trunkline.storage.catalog.database import Row, Session
 
 KEPT = 1000
 """So many deliveries that are over are kept of each target."""
 
-_SELECT = "SELECT d.*, r.project, r.name FROM deliveries d JOIN repos r ON r.key = d.repo"
+_COLUMNS = "d.*, r.project, r.name, coalesce(p.paused, 0) AS paused"
+_PARENTS = "JOIN repos r ON r.key = d.repo LEFT JOIN pipelines p ON p.repo = d.repo"
+_SELECT = f"SELECT {_COLUMNS} FROM deliveries d {_PARENTS}"
 _FIRST = """SELECT repo, target, min(position) AS first, max(position) AS last
             FROM deliveries WHERE finished IS NULL GROUP BY repo, target"""
 
@@ -148,10 +150,9 @@ def waiting(session: Session) -> list[tuple[DeliveryRow, bool]]:
     """The oldest that is not over of each target whose pipeline is not paused, and whether
     newer ones wait behind it."""
     rows = session.all(
-        f"""SELECT d.*, r.project, r.name, f.last AS last FROM deliveries d
+        f"""SELECT {_COLUMNS}, f.last AS last FROM deliveries d
             JOIN ({_FIRST}) f ON f.repo = d.repo AND f.target = d.target AND f.first = d.position
-            JOIN repos r ON r.key = d.repo
-            LEFT JOIN pipelines p ON p.repo = d.repo
+            {_PARENTS}
             WHERE d.finished IS NULL AND coalesce(p.paused, 0) = 0
             ORDER BY d.created, d.repo, d.target"""
     )
@@ -331,13 +332,14 @@ def _prune(session: Session, row: DeliveryRow) -> None:
 
 def _delivery(row: Row) -> DeliveryRow:
     waits = row["not_before"] if row["finished"] is None and row["not_before"] else None
+    is_paused = row["paused"] and row["state"] == DeliveryState.WAITING
     shown = Delivery(
         RepoName(row["project"], row["name"]),
         row["commit_id"],
         row["target"],
         row["kind"],
         DeliveryState(row["state"]),
-        row["reason"],
+        f"{BLOCKED}the pipeline is paused" if is_paused else row["reason"],
         row["attempt"],
         row["created"],
         row["started"],

@@ -6,6 +6,7 @@ any tree, and nobody is at work who might bring it back (`lake.redact`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 
 from trunkline.model.entries import Entry
@@ -48,9 +49,12 @@ def complete(session: Session, key: str) -> None:
     session.execute("UPDATE erasures SET done = 1 WHERE key = :key AND done = 0", {"key": key})
 
 
-def unsettled(session: Session) -> set[Place]:
-    """Where bytes were destroyed of which there may be bounds in trees."""
-    return _places(session.all("SELECT key, start, size FROM erasures WHERE done = 1"))
+def unsettled(session: Session) -> dict[Place, set[tuple[int, str]]]:
+    """Where bytes were destroyed of which something may still be noted, with repo and path."""
+    found: dict[Place, set[tuple[int, str]]] = defaultdict(set)
+    for row in session.all("SELECT repo, path, key, start, size FROM erasures WHERE done = 1"):
+        found[row["key"], row["start"], row["size"]].add((row["repo"], row["path"]))
+    return dict(found)
 
 
 def settle(session: Session, settled: Collection[Place]) -> None:

@@ -82,6 +82,14 @@ def note(session: Session, repo: int, state: FlowState, reason: str = "") -> Non
     )
 
 
+def replace_reason(session: Session, repo: int, before: str, after: str) -> None:
+    """Say something else in place of a reason, if it is still that one."""
+    session.execute(
+        "UPDATE flows SET reason = :after WHERE repo = :repo AND reason = :before",
+        {"repo": repo, "before": before, "after": after},
+    )
+
+
 def begin_epoch(
     session: Session, repo: int, number: int, position: Position, facts: Mapping[str, Any]
 ) -> int:

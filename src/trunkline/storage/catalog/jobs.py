@@ -356,6 +356,15 @@ def end(
     return touched == 1
 
 
+def replace_reason(session: Session, repo: int, job_id: str, before: str, after: str) -> None:
+    """Say something else in place of a reason, if it is still that one."""
+    session.execute(
+        """UPDATE jobs SET reason = :after
+           WHERE repo = :repo AND id = :id AND reason = :before""",
+        {"repo": repo, "id": job_id, "before": before, "after": after},
+    )
+
+
 def using(session: Session, repo: int, job_id: str) -> list[tuple[int, str]]:
     """Unfinished jobs of the same set that read this one's output."""
     rows = session.all(
@@ -370,6 +379,12 @@ def using(session: Session, repo: int, job_id: str) -> list[tuple[int, str]]:
 def unfinished_places(session: Session) -> list[tuple[int, str]]:
     """Every job that is not over: what it has stored so far must be kept."""
     rows = session.all("SELECT repo, id FROM jobs WHERE finished IS NULL")
+    return [(row["repo"], row["id"]) for row in rows]
+
+
+def places_with_reason(session: Session) -> list[tuple[int, str]]:
+    """Every job that has something to say for itself: (repo, id)."""
+    rows = session.all("SELECT repo, id FROM jobs WHERE reason <> ''")
     return [(row["repo"], row["id"]) for row in rows]
 
 

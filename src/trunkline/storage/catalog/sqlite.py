@@ -123,6 +123,8 @@ class SqliteDatabase:
             connection.row_factory = sqlite3.Row
             connection.execute(f"PRAGMA locking_mode={locking}")
             connection.execute("PRAGMA foreign_keys=ON")
+            # Some builds do anyway, others leave in the file what was erased from it.
+            connection.execute("PRAGMA secure_delete=ON")
             connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
         except BaseException:
             connection.close()

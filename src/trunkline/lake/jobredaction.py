@@ -1,0 +1,234 @@
+"""What an erasure must not leave behind in what jobs keep: bounds of columns, logs, messages.
+
+A datum that read an erased file may have printed what was in it, or failed with words that quote
+it; the datum that wrote one noted the bounds of its columns. Other datums, and other jobs, keep
+theirs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import zstandard
+
+from trunkline.lake.core import Core
+from trunkline.lake.jobobjects import LOG, PART, part_lines, replace_results
+from trunkline.model.entries import Entry, line_path
+from trunkline.model.jobs import Job, JobState
+from trunkline.pipelines.datums_identity import CUT, SEPARATOR
+from trunkline.storage.catalog import commits, flows, jobs, pipelines, repos
+from trunkline.storage.catalog.erasures import Place, place_of
+from trunkline.storage.objects.keys import JOBS
+
+Gone = Mapping[Place, Collection[tuple[int, str]]]
+"""Where erased bytes were, and which file of which repo they made up."""
+Doomed = set[tuple[bytes, bytes]]
+"""Results, by their part and their number in it."""
+
+MESSAGE = "(erased: it may have quoted a file that was erased)"
+PRINTED = "what this datum printed was erased, with a file that it read or wrote"
+_NOTE = "note"
+
+
+def redact_jobs(core: Core, gone: Gone) -> int:
+    """Clean all that jobs keep. Of how many datums a log or a message was removed."""
+    readers = _Readers(core, gone)
+    doomed: Doomed = set()
+    cleaned = 0
+    for folder, keys in _folders(core).items():
+        one = _Folder(core, gone, readers.of(folder))
+        for key in keys:
+            if key.endswith(PART):
+                doomed |= one.clean_results(key)
+        for key in keys:
+            if key.endswith(LOG) and one.touched:
+                one.clean_log(key)
+        one.clean_reason()
+        cleaned += len(one.cleaned)
+    if doomed:
+        _stop_taking_over(core, doomed)
+    return cleaned
+
+
+def _folders(core: Core) -> dict[str, list[str]]:
+    """The objects of each job, by the folder that they are in."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for info in core.objects.list(JOBS):
+        found[info.key.rpartition("/")[0]].append(info.key)
+    with core.database.read() as session:
+        for repo, job_id in jobs.places_with_reason(session):
+            found[f"{JOBS}{job_id}-{repo}"] += []
+    return found
+
+
+class _Reader:
+    """A job, and the erased files that each of its inputs had."""
+
+    def __init__(self, repo: int, job: Job, had: Mapping[str, Collection[str]]) -> None:
+        self.repo = repo
+        self.job = job
+        self.had = had
+
+    def has_read(self, datum: bytes) -> bool:
+        """Whether a datum had one of them among its files, by its key."""
+        if not self.had:
+            return False
+        if CUT in datum:
+            return True  # nobody can tell
+        pieces = datum.decode().split(SEPARATOR.decode())
+        return any(
+            path == match or (match.endswith("/") and path.startswith(match))
+            for leaf, match in zip(pieces[::2], pieces[1::2], strict=True)
+            for path in self.had.get(leaf.partition("@")[0], ())
+        )
+
+
+class _Readers:
+    """Which erased files jobs have read."""
+
+    def __init__(self, core: Core, gone: Gone) -> None:
+        self._core = core
+        self._gone = gone
+        self._paths: dict[int, set[str]] = defaultdict(set)
+        for files in gone.values():
+            for repo, path in files:
+                self._paths[repo].add(path)
+        self._known: dict[tuple[int, str], list[str]] = {}
+
+    def of(self, folder: str) -> _Reader | None:
+        """None if the job is gone with its pipeline: its objects go with the next gc."""
+        job_id, _, repo = folder.rpartition("/")[2].rpartition("-")
+        with self._core.database.read() as session:
+            job = jobs.find(session, int(repo), job_id)
+            keys = {one.repo: repos.key_of(session, one.repo) for one in job.inputs} if job else {}
+        if job is None:
+            return None
+        had: dict[str, list[str]] = {}
+        for one in job.inputs:
+            key = keys[one.repo]
+            if key is not None and one.commit and (paths := self._in(key, one.commit)):
+                had[one.name] = paths
+        return _Reader(int(repo), job, had)
+
+    def _in(self, repo: int, commit_id: str) -> list[str]:
+        """The erased files of a commit. Of one whose tree was thrown away: all of its repo."""
+        place = repo, commit_id
+        if place not in self._known:
+            paths = self._paths.get(repo, set())
+            with self._core.database.read() as session:
+                commit = commits.find(session, repo, commit_id) if paths else None
+            if commit is not None and commit.forgotten is None:
+                tree = self._core.tree(commit)
+                paths = {path for path in paths if self._is_gone(tree.find(path.encode()))}
+            self._known[place] = sorted(paths)
+        return self._known[place]
+
+    def _is_gone(self, line: bytes | None) -> bool:
+        return line is not None and place_of(Entry.decode(line)) in self._gone
+
+
+class _Folder:
+    """What one job keeps."""
+
+    def __init__(self, core: Core, gone: Gone, reader: _Reader | None) -> None:
+        self._core = core
+        self._gone = gone
+        self._objects = {key for key, _, _ in gone}
+        self._reader = reader
+        self._has_results = False
+        self._failed = False
+        self.touched: set[str] = set()
+        """Datums that read or wrote what was erased."""
+        self.cleaned: set[str] = set()
+
+    def clean_results(self, part: str) -> Doomed:
+        """Remove bounds and messages from a part; the results that nobody may take over."""
+        lines = part_lines(self._core, part)
+        cleaned, doomed = list(lines), set()
+        for number, line in enumerate(lines):
+            result = json.loads(line)
+            outputs, error = result["outputs"], result["error"]
+            if self._clean_outputs(result):
+                doomed.add((part.encode(), b"%d" % number))
+                self.touched.add(result["id"])
+            if self._reader is not None and self._reader.has_read(result["key"].encode()):
+                self.touched.add(result["id"])
+                self._clean_message(result)
+            if (result["outputs"], result["error"]) != (outputs, error):
+                cleaned[number] = json.dumps(result, separators=(",", ":")).encode()
+        self._has_results = self._has_results or bool(lines)
+        if cleaned != lines:
+            self._replace(part, cleaned)
+        return doomed
+
+    def _clean_outputs(self, result: dict[str, Any]) -> bool:
+        """Whether it wrote what was erased."""
+        outputs = result["outputs"]
+        if self._objects.isdisjoint(output.split("\t", 4)[3] for output in outputs):
+            return False
+        entries = [Entry.decode(output.encode()) for output in outputs]
+        held = {one for one in entries if place_of(one) in self._gone}
+        plain = [one.without_bounds() if one in held else one for one in entries]
+        result["outputs"] = [one.encode().decode() for one in plain]
+        return bool(held)
+
+    def _clean_message(self, result: dict[str, Any]) -> None:
+        if result["error"]:
+            self._failed = True
+            if result["error"] != MESSAGE:
+                result["error"] = MESSAGE
+                self.cleaned.add(result["id"])
+
+    def clean_log(self, log: str) -> None:
+        """Have one note in place of all that such a datum printed there."""
+        lines = part_lines(self._core, log)
+        kept: list[bytes] = []
+        noted: set[str] = set()
+        for line in lines:
+            said = json.loads(line)
+            datum = said["datum"]
+            if datum not in self.touched:
+                kept.append(line)
+            elif datum not in noted:
+                noted.add(datum)
+                note = {"at": said["at"], "datum": datum, "stream": _NOTE, "text": PRINTED}
+                kept.append(json.dumps(note, separators=(",", ":")).encode())
+        if kept != lines:
+            self.cleaned |= noted
+            self._replace(log, kept)
+
+    def clean_reason(self) -> None:
+        """The reason of a job quotes a datum that failed, or what Spark met in a table."""
+        if self._reader is None or not self._reader.had:
+            return
+        job = self._reader.job
+        if job.reason in ("", MESSAGE) or job.state in (JobState.KILLED, JobState.UNRUNNABLE):
+            return
+        if self._has_results and not self._failed:
+            return
+        with self._core.database.write() as session:
+            jobs.replace_reason(session, self._reader.repo, job.id, job.reason, MESSAGE)
+            flows.replace_reason(session, self._reader.repo, job.reason, MESSAGE)
+            commits.replace_error(session, self._reader.repo, job.id, f"{job.state}: {MESSAGE}")
+
+    def _replace(self, key: str, lines: Iterable[bytes]) -> None:
+        raw = b"".join(line + b"\n" for line in lines)
+        self._core.objects.replace(key, zstandard.ZstdCompressor().compress(raw))
+
+
+def _stop_taking_over(core: Core, doomed: Doomed) -> None:
+    """No job takes an erased file over: its datum is computed again, should it come back.
+
+    Should a job be adding to the results of its pipeline, the next gc does it.
+    """
+    with core.database.read() as session:
+        rows = pipelines.with_results(session)
+    for row in rows:
+        tree = core.manifests.read(row.results, row.results_hash)
+        split = ((line, line.split(b"\t")) for line in tree.scan(b""))
+        old = {line_path(line) for line, fields in split if (fields[3], fields[2]) in doomed}
+        if old:
+            replace_results(core, row, tree, old)
