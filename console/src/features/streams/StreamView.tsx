@@ -1,24 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
-import { History, RotateCcw, Table2, Workflow } from "lucide-react";
+import { History, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { flowQueries } from "~/api/flows";
 import type { RepoName, StreamStatus } from "~/api/types";
-import { useMoment } from "~/features/moment/useMoment";
 import { bytes, count, seconds } from "~/lib/format";
 import { paths, shown } from "~/lib/names";
-import { Button, ButtonLink } from "~/ui/Button";
+import { Button } from "~/ui/Button";
 import { Link } from "~/ui/Link";
-import { Answer, Note } from "~/ui/Messages";
-import { Page, Stat } from "~/ui/Page";
-import { State } from "~/ui/State";
+import { Stat } from "~/ui/Page";
 import { Tabs } from "~/ui/Tabs";
 import { Time } from "~/ui/Time";
 import { BatchCharts } from "./BatchCharts";
 import { BatchesTab } from "./BatchesTab";
+import { FlowPage } from "./FlowPage";
 import { lagOf, lagText, rateText, rewindable } from "./figures";
 import { InputsPanel } from "./InputsPanel";
-import { PauseButton } from "./PauseButton";
-import { Reason } from "./Reason";
 import { RestartDialog } from "./RestartDialog";
 import { RewindDialog } from "./RewindDialog";
 import { SavepointsTab } from "./SavepointsTab";
@@ -52,91 +48,67 @@ function Figures({ of: s }: { of: StreamStatus }) {
 export function StreamView({ name }: { name: RepoName }) {
   const stream = useQuery(flowQueries.stream(name));
   const found = useBatches(name);
-  const moment = useMoment();
   const [to, setTo] = useState<string>();
   const [restarting, setRestarting] = useState(false);
-  const status = stream.data;
   const newest = rewindable(found.batches)[0]?.commit;
   return (
-    <Page
-      title={shown(name)}
-      heading={
-        <>
-          {shown(name)} {status && <State state={status.state} />}
-        </>
-      }
-      crumbs={[{ to: "/streams", text: "Streams" }]}
-      about={status?.kind}
+    <FlowPage
+      name={name}
+      of={stream}
+      about={stream.data?.kind}
       actions={
         <>
-          {!moment && (
-            <>
-              {status && (
-                <PauseButton
-                  name={name}
-                  paused={status.state === "paused"}
-                  onDone={() => stream.refetch()}
-                />
-              )}
-              <Button icon={History} disabled={!newest} onClick={() => setTo(newest)}>
-                Rewind…
-              </Button>
-              <Button icon={RotateCcw} onClick={() => setRestarting(true)}>
-                Restart…
-              </Button>
-            </>
-          )}
-          <ButtonLink icon={Table2} to={paths.table(name)}>
-            Table
-          </ButtonLink>
-          <ButtonLink icon={Workflow} to={paths.pipeline(name)}>
-            Pipeline
-          </ButtonLink>
+          <Button icon={History} disabled={!newest} onClick={() => setTo(newest)}>
+            Rewind…
+          </Button>
+          <Button icon={RotateCcw} onClick={() => setRestarting(true)}>
+            Restart…
+          </Button>
+        </>
+      }
+      after={
+        <>
+          <RewindDialog
+            name={name}
+            batches={found.batches}
+            to={to}
+            onTo={setTo}
+            onClose={() => setTo(undefined)}
+          />
+          <RestartDialog name={name} open={restarting} onClose={() => setRestarting(false)} />
         </>
       }
     >
-      {moment && <Note>Figures are those of now; batches are those up to the moment.</Note>}
-      {status && <Reason of={status} />}
-      <Answer of={stream}>
-        {(one) => (
-          <>
-            <Figures of={one} />
-            <Tabs
-              label={`About ${shown(name)}`}
-              tabs={[
-                {
-                  id: "overview",
-                  title: "Overview",
-                  body: () => (
-                    <div className="stack">
-                      <BatchCharts batches={found.batches} />
-                      <InputsPanel of={one} />
-                    </div>
-                  ),
-                },
-                {
-                  id: "batches",
-                  title: "Batches",
-                  body: () => <BatchesTab name={name} of={found} onRewind={setTo} />,
-                },
-                {
-                  id: "savepoints",
-                  title: "Savepoints",
-                  body: () => <SavepointsTab name={name} onRewind={setTo} />,
-                },
-              ]}
-            />
-          </>
-        )}
-      </Answer>
-      <RewindDialog
-        name={name}
-        batches={found.batches}
-        to={to}
-        onTo={setTo}
-        onClose={() => setTo(undefined)}
-      />
-      <RestartDialog name={name} open={restarting} onClose={() => setRestarting(false)} />
-    </Page>
+      {(one) => (
+        <>
+          <Figures of={one} />
+          <Tabs
+            label={`About ${shown(name)}`}
+            tabs={[
+              {
+                id: "overview",
+                title: "Overview",
+                body: () => (
+                  <div className="stack">
+                    <BatchCharts batches={found.batches} />
+                    <InputsPanel of={one} />
+                  </div>
+                ),
+              },
+              {
+                id: "batches",
+                title: "Batches",
+                body: () => <BatchesTab name={name} of={found} onRewind={setTo} />,
+              },
+              {
+                id: "savepoints",
+                title: "Savepoints",
+                body: () => <SavepointsTab name={name} onRewind={setTo} />,
+              },
+            ]}
+          />
+        </>
+      )}
+    </FlowPage>
   );
 }
