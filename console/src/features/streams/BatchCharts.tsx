@@ -70,6 +70,7 @@ function BatchChart({ batches, figure }: { batches: Batch[]; figure: Figure }) {
     .filter((one) => one.at)
     .map((one) => ({ at: new Date(one.at ?? 0), value: figure.value(one), batch: one }))
     .reverse();
+  const most = Math.max(0, ...points.map((one) => one.value));
   const signature = JSON.stringify(points.map((one) => [one.batch.commit, one.value]));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the signature stands for the points
   const draw = useCallback(
@@ -79,9 +80,10 @@ function BatchChart({ batches, figure }: { batches: Batch[]; figure: Figure }) {
       y: {
         label: null,
         grid: true,
-        zero: true,
+        // All zero has no height, and lines would go through the whole of the chart.
+        domain: [0, most || 1],
         nice: true,
-        ticks: figure.few ? Math.min(4, Math.max(1, ...points.map((one) => one.value))) : 4,
+        ticks: figure.few ? Math.min(4, Math.max(1, most)) : 4,
         tickFormat: (n: number) => figure.text(n),
       },
       marks: [

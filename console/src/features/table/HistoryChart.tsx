@@ -48,7 +48,7 @@ export function HistoryChart({
         y: {
           label: null,
           grid: true,
-          zero: true,
+          domain: [0, Math.max(...points.map((one) => one.value)) || 1],
           nice: true,
           tickFormat: (n: number) => text(n),
           ticks: 5,
