@@ -12,7 +12,6 @@ import trunkline as tl
 from tests.console.looking import Watch, axe, shot
 from tests.server.people import PASSWORD
 from tests.serving import Serving
-from tests.waiting import until
 
 SERVE = ("--auth",)
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -53,6 +52,12 @@ def dialog(page: Page) -> Locator:
     return page.get_by_role("dialog")
 
 
+def confirm(page: Page, what: str) -> None:
+    """Press it and wait: what is below an open dialog is not there for who looks by role."""
+    dialog(page).get_by_role("button", name=what, exact=True).click()
+    expect(dialog(page)).to_have_count(0)
+
+
 def act(page: Page, user: str, what: str) -> None:
     page.get_by_role("button", name=f"Actions for {user}").click()
     page.get_by_role("menuitem", name=what).click()
@@ -90,8 +95,7 @@ def test_a_users_life(admin: Page, sample: Path, watch: Watch):
     dialog(admin).get_by_role("button", name="Set").click()
     expect(dialog(admin).get_by_role("alert")).to_be_visible()
     dialog(admin).get_by_label("New password").fill("another long password")
-    dialog(admin).get_by_role("button", name="Set").click()
-    expect(dialog(admin)).to_have_count(0)
+    confirm(admin, "Set")
 
     act(admin, "bob", "Deactivate")
     expect(bob).to_contain_text("deactivated")
@@ -101,9 +105,7 @@ def test_a_users_life(admin: Page, sample: Path, watch: Watch):
     expect(bob.get_by_text("active", exact=True)).to_be_visible()
 
     act(admin, "bob", "Delete")
-    dialog(admin).get_by_role("button", name="Delete").click()
-    # What is behind a dialog has no roles, so its rows are not there either.
-    expect(dialog(admin)).to_have_count(0)
+    confirm(admin, "Delete")
     expect(bob).to_have_count(0)
     with tl.open(sample) as lake:
         assert "bob" not in [one.name for one in lake.users()]
@@ -124,15 +126,15 @@ def test_roles_are_given_changed_and_taken(admin: Page, sample: Path):
     dialog(admin).get_by_label("User").fill("rita")
     dialog(admin).get_by_label("Role").select_option("writer")
     dialog(admin).get_by_label("Where").fill("default/clean")
-    dialog(admin).get_by_role("button", name="Give", exact=True).click()
+    confirm(admin, "Give")
     given = rows(admin, "Roles").filter(has_text="default/clean")
     expect(given).to_contain_text("writer")
     given.get_by_role("button", name=re.compile("Change the role")).click()
     dialog(admin).get_by_label("Role").select_option("reader")
-    dialog(admin).get_by_role("button", name="Give", exact=True).click()
+    confirm(admin, "Give")
     expect(given).to_contain_text("reader")
     given.get_by_role("button", name=re.compile("Take the role")).click()
-    dialog(admin).get_by_role("button", name="Take it").click()
+    confirm(admin, "Take it")
     expect(given).to_have_count(0)
     with tl.open(sample) as lake:
         assert [one.scope for one in lake.user("rita").grants] == ["default/orders"]
@@ -163,7 +165,7 @@ def test_a_tokens_secret_is_shown_once(admin: Page, context: BrowserContext, sit
     expect(made).to_contain_text("reader on repo default/orders")
     assert token not in admin.content()
     made.get_by_role("button", name=re.compile("Revoke")).click()
-    dialog(admin).get_by_role("button", name="Revoke").click()
+    confirm(admin, "Revoke")
     expect(made).to_have_count(0)
     admin.get_by_label("Logins, jobs and those that ended, too").click()
     expect(made).to_contain_text("revoked")
@@ -204,7 +206,7 @@ def test_pools_and_secrets(admin: Page, sample: Path):
     dialog(admin).get_by_role("button", name="Set").click()
     expect(pool.get_by_role("cell", name="0").first).to_be_visible()
     pool.get_by_role("button", name="Delete database").click()
-    dialog(admin).get_by_role("button", name="Delete").click()
+    confirm(admin, "Delete")
     expect(pool).to_have_count(0)
 
     admin.goto("/admin?tab=secrets")
@@ -217,14 +219,12 @@ def test_pools_and_secrets(admin: Page, sample: Path):
     assert "very secret" not in admin.content()
     secret.get_by_role("button", name="Set chat-token anew").click()
     dialog(admin).get_by_label("Value").fill("another")
-    dialog(admin).get_by_role("button", name="Set").click()
-    expect(dialog(admin)).to_have_count(0)
+    confirm(admin, "Set")
     secret.get_by_role("button", name="Delete chat-token").click()
-    dialog(admin).get_by_role("button", name="Delete").click()
+    confirm(admin, "Delete")
     expect(secret).to_have_count(0)
     with tl.open(sample) as lake:
-        # The page does not wait for the answer.
-        until(lambda: "chat-token" not in lake.secrets())
+        assert "chat-token" not in lake.secrets()
 
 
 def test_upkeep(admin: Page):

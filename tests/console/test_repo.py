@@ -21,7 +21,6 @@ from tests.console.gallery import (
 )
 from tests.console.looking import Watch, axe, boxes, shot
 from tests.serving import Serving
-from tests.waiting import until
 from trunkline.sdk.remote.lake import RemoteLake
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -446,8 +445,9 @@ def test_branches_and_tags_are_made_and_deleted(page: Page, lake: RemoteLake, fr
     expect(page.get_by_text("No tags")).to_be_visible()
     page.get_by_role("button", name="Delete try").click()
     dialog(page).get_by_role("button", name="Delete").click()
+    expect(dialog(page)).to_have_count(0)
     expect(row(page, "Branches", "try")).to_have_count(0)
-    until(lambda: [branch.name for branch in lake.branches(fresh)] == ["main"])
+    assert [branch.name for branch in lake.branches(fresh)] == ["main"]
     assert lake.tags(fresh) == []
 
 
