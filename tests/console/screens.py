@@ -65,3 +65,12 @@ def settled(page: Page) -> None:
 def open_screen(page: Page, address: str) -> None:
     page.goto(address)
     settled(page)
+
+
+def confirm(page: Page, action: str) -> None:
+    """Press it in a dialog, and wait until that is gone: until then nothing behind it has a role,
+    so who looks for what is not there finds just that.
+    """
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name=action, exact=True).click()
+    expect(dialog).to_have_count(0)

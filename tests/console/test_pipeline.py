@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.console.looking import Watch, axe, shot
+from tests.console.screens import confirm
 from tests.serving import Serving
 
 HOSTILE = '<img src=x onerror="document.title=1">'
@@ -48,12 +49,6 @@ def editor(page: Page) -> Locator:
 def more(page: Page, action: str) -> None:
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name=action).click()
-
-
-def confirm(page: Page, action: str) -> None:
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_role("button", name=action, exact=True).click()
-    expect(dialog).to_have_count(0)
 
 
 def write(page: Page, text: str) -> None:

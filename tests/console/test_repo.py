@@ -20,6 +20,7 @@ from tests.console.gallery import (
     put,
 )
 from tests.console.looking import Watch, axe, boxes, shot
+from tests.console.screens import confirm
 from tests.serving import Serving
 from trunkline.sdk.remote.lake import RemoteLake
 
@@ -350,7 +351,7 @@ def test_files_and_folders_are_deleted(page: Page, lake: RemoteLake, fresh: str)
     put(lake, f"{fresh}@main", "more.txt", "Another")
     page.goto(f"/repos/default/{fresh}?path=/more.txt")
     page.get_by_role("button", name="Delete").click()
-    dialog(page).get_by_role("button", name="Delete").click()
+    confirm(page, "Delete")
     expect(page.get_by_role("link", name="kept", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name="more.txt")).to_have_count(0)
     assert lake.commits(f"{fresh}@main")[0].message == "Delete more.txt"
@@ -444,8 +445,7 @@ def test_branches_and_tags_are_made_and_deleted(page: Page, lake: RemoteLake, fr
     dialog(page).get_by_role("button", name="Delete").click()
     expect(page.get_by_text("No tags")).to_be_visible()
     page.get_by_role("button", name="Delete try").click()
-    dialog(page).get_by_role("button", name="Delete").click()
-    expect(dialog(page)).to_have_count(0)
+    confirm(page, "Delete")
     expect(row(page, "Branches", "try")).to_have_count(0)
     assert [branch.name for branch in lake.branches(fresh)] == ["main"]
     assert lake.tags(fresh) == []
