@@ -129,6 +129,12 @@ def test_a_graph_from_apply_to_lineage(cli, graph, spark):
     assert cli.ok("draw", "--dot").startswith("digraph")
     assert "Pipelines: 2, no job waits\n" in cli.ok("status")
 
+    said = cli.ok("erase", "orders@main:/c.csv", "--yes")
+    assert "Logs of 2 datums that read or wrote it are gone too.\n" in said
+    left = cli.ok("job", "logs", job)
+    assert "what this datum printed was erased" in left
+    assert "spoilt" not in left
+
 
 @contextmanager
 def started(*args: str) -> Iterator[tuple[subprocess.Popen[str], Iterator[str]]]:

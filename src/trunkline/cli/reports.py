@@ -81,7 +81,7 @@ def erasure_lines(report: ErasureReport) -> Iterator[str]:
         yield f"{printable(place)} shared these bytes, and has lost them too."
     if report.logs:
         datums = count(report.logs, "datum")
-        yield f"What {datums} that read or wrote it printed is gone too."
+        yield f"Logs of {datums} that read or wrote it are gone too."
     for edge in report.derived:
         yield f"Derived from it: {edge.repo}@{short(edge.id)}."
 
