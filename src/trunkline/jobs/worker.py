@@ -262,6 +262,7 @@ class Worker:
     def _broke(self, running: _Running, error: Exception) -> None:
         """What nobody has words for: Spark was gone when it was asked something, or a bug."""
         if self.engine.explains(error):
+            log.info("a job lost its Spark", exc_info=True)
             self._failed(running, Unavailable("Spark ended while the job ran."), True)
             return
         job = running.claim.job

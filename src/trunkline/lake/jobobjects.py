@@ -162,7 +162,7 @@ def _outputs(core: Core, part: str) -> set[str]:
 
 
 def part_lines(core: Core, part: str) -> list[bytes]:
-    """The results in a part; none if it is gone."""
+    """The lines of a part, or of a log; none if it is gone."""
     try:
         return decompress(core.objects.get(part)).splitlines()
     except FileNotFoundError:

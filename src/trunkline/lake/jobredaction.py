@@ -151,10 +151,10 @@ class _Folder:
         for number, line in enumerate(lines):
             result = json.loads(line)
             outputs, error = result["outputs"], result["error"]
-            if self._clean_outputs(result):
+            wrote = self._clean_outputs(result)
+            if wrote:
                 doomed.add((part.encode(), b"%d" % number))
-                self.touched.add(result["id"])
-            if self._reader is not None and self._reader.has_read(result["key"].encode()):
+            if wrote or self._has_read(result):
                 self.touched.add(result["id"])
                 self._clean_message(result)
             if (result["outputs"], result["error"]) != (outputs, error):
@@ -163,6 +163,9 @@ class _Folder:
         if cleaned != lines:
             self._replace(part, cleaned)
         return doomed
+
+    def _has_read(self, result: dict[str, Any]) -> bool:
+        return self._reader is not None and self._reader.has_read(result["key"].encode())
 
     def _clean_outputs(self, result: dict[str, Any]) -> bool:
         """Whether it wrote what was erased."""

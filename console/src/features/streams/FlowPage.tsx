@@ -8,6 +8,7 @@ import { ButtonLink } from "~/ui/Button";
 import { Answer, Note } from "~/ui/Messages";
 import { Page } from "~/ui/Page";
 import { State } from "~/ui/State";
+import { type Tab, Tabs } from "~/ui/Tabs";
 import { PauseButton } from "./PauseButton";
 import { Reason } from "./Reason";
 
@@ -17,15 +18,17 @@ export function FlowPage<Status extends StreamStatus | IngestStatus>({
   of,
   about,
   actions,
-  after,
+  figures,
+  tabs,
   children,
 }: {
   name: RepoName;
   of: UseQueryResult<Status>;
   about?: string | null;
   actions?: ReactNode;
-  after?: ReactNode;
-  children: (status: Status) => ReactNode;
+  figures: (status: Status) => ReactNode;
+  tabs: (status: Status) => Tab[];
+  children?: ReactNode;
 }) {
   const moment = useMoment();
   const status = of.data;
@@ -60,8 +63,15 @@ export function FlowPage<Status extends StreamStatus | IngestStatus>({
     >
       {moment && <Note>Figures are those of now; batches are those up to the moment.</Note>}
       {status && <Reason of={status} />}
-      <Answer of={of}>{children}</Answer>
-      {after}
+      <Answer of={of}>
+        {(one) => (
+          <>
+            {figures(one)}
+            <Tabs label={`About ${shown(name)}`} tabs={tabs(one)} />
+          </>
+        )}
+      </Answer>
+      {children}
     </Page>
   );
 }

@@ -2,10 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { flowQueries } from "~/api/flows";
 import type { IngestStatus, RepoName } from "~/api/types";
 import { count, seconds } from "~/lib/format";
-import { paths, shown } from "~/lib/names";
+import { paths } from "~/lib/names";
 import { Link } from "~/ui/Link";
 import { Facts, Panel, Stat } from "~/ui/Page";
-import { Tabs } from "~/ui/Tabs";
 import { Time } from "~/ui/Time";
 import { BatchCharts } from "./BatchCharts";
 import { BatchesTab } from "./BatchesTab";
@@ -59,35 +58,31 @@ export function IngestView({ name }: { name: RepoName }) {
   const ingest = useQuery(flowQueries.ingest(name));
   const found = useBatches(name);
   return (
-    <FlowPage name={name} of={ingest} about={ingest.data?.source}>
-      {(one) => (
-        <>
-          <Figures of={one} />
-          <Tabs
-            label={`About ${shown(name)}`}
-            tabs={[
-              {
-                id: "overview",
-                title: "Overview",
-                body: () => (
-                  <div className="stack">
-                    <div className={styles.halves}>
-                      <Source of={one} />
-                      {one.source.startsWith("http") && <SendRows name={name} />}
-                    </div>
-                    <BatchCharts batches={found.batches} ingest />
-                  </div>
-                ),
-              },
-              {
-                id: "batches",
-                title: "Batches",
-                body: () => <BatchesTab name={name} of={found} />,
-              },
-            ]}
-          />
-        </>
-      )}
-    </FlowPage>
+    <FlowPage
+      name={name}
+      of={ingest}
+      about={ingest.data?.source}
+      figures={(one) => <Figures of={one} />}
+      tabs={(one) => [
+        {
+          id: "overview",
+          title: "Overview",
+          body: () => (
+            <div className="stack">
+              <div className={styles.halves}>
+                <Source of={one} />
+                {one.source.startsWith("http") && <SendRows name={name} />}
+              </div>
+              <BatchCharts batches={found.batches} ingest />
+            </div>
+          ),
+        },
+        {
+          id: "batches",
+          title: "Batches",
+          body: () => <BatchesTab name={name} of={found} />,
+        },
+      ]}
+    />
   );
 }

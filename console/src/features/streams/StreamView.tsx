@@ -4,11 +4,10 @@ import { useState } from "react";
 import { flowQueries } from "~/api/flows";
 import type { RepoName, StreamStatus } from "~/api/types";
 import { bytes, count, seconds } from "~/lib/format";
-import { paths, shown } from "~/lib/names";
+import { paths } from "~/lib/names";
 import { Button } from "~/ui/Button";
 import { Link } from "~/ui/Link";
 import { Stat } from "~/ui/Page";
-import { Tabs } from "~/ui/Tabs";
 import { Time } from "~/ui/Time";
 import { BatchCharts } from "./BatchCharts";
 import { BatchesTab } from "./BatchesTab";
@@ -66,49 +65,38 @@ export function StreamView({ name }: { name: RepoName }) {
           </Button>
         </>
       }
-      after={
-        <>
-          <RewindDialog
-            name={name}
-            batches={found.batches}
-            to={to}
-            onTo={setTo}
-            onClose={() => setTo(undefined)}
-          />
-          <RestartDialog name={name} open={restarting} onClose={() => setRestarting(false)} />
-        </>
-      }
+      figures={(one) => <Figures of={one} />}
+      tabs={(one) => [
+        {
+          id: "overview",
+          title: "Overview",
+          body: () => (
+            <div className="stack">
+              <BatchCharts batches={found.batches} />
+              <InputsPanel of={one} />
+            </div>
+          ),
+        },
+        {
+          id: "batches",
+          title: "Batches",
+          body: () => <BatchesTab name={name} of={found} onRewind={setTo} />,
+        },
+        {
+          id: "savepoints",
+          title: "Savepoints",
+          body: () => <SavepointsTab name={name} onRewind={setTo} />,
+        },
+      ]}
     >
-      {(one) => (
-        <>
-          <Figures of={one} />
-          <Tabs
-            label={`About ${shown(name)}`}
-            tabs={[
-              {
-                id: "overview",
-                title: "Overview",
-                body: () => (
-                  <div className="stack">
-                    <BatchCharts batches={found.batches} />
-                    <InputsPanel of={one} />
-                  </div>
-                ),
-              },
-              {
-                id: "batches",
-                title: "Batches",
-                body: () => <BatchesTab name={name} of={found} onRewind={setTo} />,
-              },
-              {
-                id: "savepoints",
-                title: "Savepoints",
-                body: () => <SavepointsTab name={name} onRewind={setTo} />,
-              },
-            ]}
-          />
-        </>
-      )}
+      <RewindDialog
+        name={name}
+        batches={found.batches}
+        to={to}
+        onTo={setTo}
+        onClose={() => setTo(undefined)}
+      />
+      <RestartDialog name={name} open={restarting} onClose={() => setRestarting(false)} />
     </FlowPage>
   );
 }
