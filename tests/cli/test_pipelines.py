@@ -67,7 +67,7 @@ def test_apply_says_what_it_did_and_what_it_ignored(cli, specs):
         r"(trunkline run runs|The server's workers run) what waits\.\n",
         result.out,
     )
-    assert result.err == "note: ignored, since it means nothing here: transform.image\n"
+    assert result.err == "note: ignored, without effect here: transform.image\n"
     assert cli.ok("pipeline", "apply", "two.yaml").splitlines() == [
         "sizes is unchanged (version 1).",
         "total is unchanged (version 1).",
@@ -245,10 +245,15 @@ def test_branches_that_follow(cli, lake):
         Path("in/a.csv").write_text(f"{number}\n")
         cli.ok("put", "orders@main:/a.csv", "in/a.csv")
     head, *rows = cli.ok("branch", "list", "orders").splitlines()
-    assert head.split()[-3:] == ["FOLLOWS", "LAST", "FOUND"]
+    assert head.split()[-3:] == ["FOLLOWS", "TRIGGER", "STATE"]
     batches = next(row for row in rows if row.startswith("batches"))
-    assert "main on 953.7 MiB or 2 commits" in batches
-    assert not batches.endswith(" -")
+    assert "main after 1 GB or after 2 commits" in batches
+    assert batches.endswith("fired: 2 new commits, needs 2")
+    cli.ok("branch", "create", "orders@often", "--trigger-on", "main", "--cron", "@every 6s")
+    cli.ok("branch", "create", "orders@slow", "--trigger-on", "main", "--rate-limit", "@hourly")
+    listed = cli.ok("branch", "list", "orders")
+    assert "main every 6 seconds" in listed
+    assert "main at most every hour" in listed
 
 
 CASES = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from tests.jobs.graphs import NOTHING, Graph, reads
 from tests.schedule.conftest import Clock
 from trunkline import errors
 from trunkline.model.inputs import Trigger
+from trunkline.model.jobs import RunEvent
 
 
 @pytest.fixture
@@ -64,14 +67,33 @@ def test_what_shrinks_does_not_grow(idle: Graph):
 
 def test_a_branch_moves_at_most_as_often_as_its_rate_allows(idle: Graph, clock: Clock):
     branch(idle, "live", rate_limit="@hourly")
+    idle.put("orders", a="0")
+    assert idle.head("orders@live") is None
+    assert verdict(idle, "live") == "waits: not before 2026-01-10T13:00:00Z"
+    clock.set("2026-01-10T13:10:00Z")
     first = idle.put("orders", a="1")
     assert idle.head("orders@live") == first
-    clock.set("2026-01-10T12:50:00Z")
+    clock.set("2026-01-10T13:50:00Z")
     idle.put("orders", a="2")
     assert idle.head("orders@live") == first
-    clock.set("2026-01-10T13:00:00Z")
+    clock.set("2026-01-10T14:00:00Z")
     third = idle.put("orders", a="3")
     assert idle.head("orders@live") == third
+
+
+def test_a_rate_counts_from_when_the_branch_began_to_follow(idle: Graph, clock: Clock):
+    """Pachyderm's own sequence: the second commit by size, the fifth by count, the seventh by
+    time."""
+    branch(idle, "live", rate_limit="@every 10s", size=100, commits=3)
+    moved = []
+    for number, (size, second) in enumerate(
+        [(1, 0), (99, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 16)], start=1
+    ):
+        clock.set(f"2026-01-10T12:10:{second:02}Z")
+        made = idle.put("orders", **{f"f{number}": "x" * size})
+        if idle.head("orders@live") == made:
+            moved.append(number)
+    assert moved == [2, 5, 7]
 
 
 def test_any_condition_suffices(idle: Graph):
@@ -91,7 +113,7 @@ def test_unless_all_must_hold(idle: Graph):
 def test_a_trigger_says_how_far_it_is(idle: Graph):
     branch(idle, "live", commits=3)
     idle.put("orders", a="1")
-    assert verdict(idle, "live") == "1 of 3 commits"
+    assert verdict(idle, "live") == "waits: 1 new commit, needs 3"
 
 
 def test_cron_takes_no_notice_of_commits(idle: Graph, clock: Clock):
@@ -101,6 +123,32 @@ def test_cron_takes_no_notice_of_commits(idle: Graph, clock: Clock):
     clock.set("2026-01-11T00:00:00Z")
     idle.run()
     assert idle.head("orders@night") == newest
+
+
+def test_run_ends_with_a_clock_that_is_quicker_than_its_jobs(
+    lake: tl.Lake, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    graph = Graph(lake, tmp_path / "code")
+    tick = tl.cron("tick", "@every 1s", overwrite=True)
+    graph.apply("fast", tl.cross(tick, tl.pfs("orders", NOTHING)), ["true"])
+    graph.put("orders", a="1")
+
+    def later() -> int:
+        clock.micros += 200_000
+        return clock.micros
+
+    monkeypatch.setattr("trunkline.storage.catalog.sqlite.now_micros", later)
+    clock.micros += 5_000_000
+    stop, ended = threading.Event(), []
+
+    def watch(event: RunEvent) -> None:
+        ended.append(event)
+        if len(ended) > 40:
+            stop.set()
+
+    graph.run(listener=watch, stop=stop)
+    assert not stop.is_set()
+    assert len(lake.commits("fast_tick@main")) == 1
 
 
 # -- what follows ------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -287,6 +288,58 @@ input: {union: [{pfs: {repo: r, glob: /, commit: a}}, {pfs: {repo: q, glob: /, c
         "salt",
         "input.union.pfs.commit",
     )
+
+
+PACHYDERM = """
+pipeline tf_job transform parallelism_spec egress update output_branch s3_out resource_requests
+resource_limits sidecar_resource_limits input description reprocess service spout datum_set_spec
+datum_timeout job_timeout salt datum_tries scheduling_spec pod_spec pod_patch spec_commit metadata
+reprocess_spec autoscaling tolerations sidecar_resource_requests dry_run determined
+maximum_expected_uptime
+transform.image transform.cmd transform.err_cmd transform.env transform.secrets
+transform.image_pull_secrets transform.stdin transform.err_stdin transform.accept_return_code
+transform.debug transform.user transform.working_dir transform.dockerfile transform.memory_volume
+transform.datum_batching
+input.pfs.project input.pfs.name input.pfs.repo input.pfs.repo_type input.pfs.branch
+input.pfs.commit input.pfs.glob input.pfs.join_on input.pfs.outer_join input.pfs.group_by
+input.pfs.lazy input.pfs.empty_files input.pfs.s3 input.pfs.trigger input.pfs.propagation_spec
+input.pfs.reference
+"""
+
+
+@pytest.mark.parametrize("field", PACHYDERM.split())
+def test_every_field_of_pachyderm_is_known(field):
+    """It means something, is named as ignored, or is refused with a reason of its own."""
+    spec: dict[str, Any] = {
+        "pipeline": {"name": "a"},
+        "input": {"pfs": {"repo": "r", "glob": "/"}},
+        "transform": {"cmd": ["x"]},
+    }
+    *above, name = field.split(".")
+    place = spec
+    for key in above:
+        place = place[key]
+    place[name] = ["nonsense"]
+    said = ""
+    try:
+        read(json.dumps(spec), "a.json")
+    except InvalidSpec as error:
+        said = error.message
+    assert "is not a field" not in said
+
+
+def test_propagation_as_pachyderm_writes_it():
+    text = "pipeline: {name: p}\ntransform: {cmd: [a]}\ninput: {pfs: {repo: r, glob: /, %s}}"
+    for written, propagates in (
+        ("propagation_spec: {never: true}", False),
+        ("propagationSpec: {never: true}", False),
+        ("propagation_spec: {never: false}", True),
+        ("propagation_spec: {}", True),
+        ("propagation_spec:", True),
+    ):
+        (made,) = read(text % written).specs
+        (leaf,) = leaves(made.spec.input)
+        assert leaf.propagation is propagates
 
 
 def test_a_spec_as_pachyderm_extracts_it():

@@ -19,8 +19,7 @@ GB, MIB = 10**9, 2**20
 NOON = 1_767_268_800 * SECOND  # 2026-01-01T12:00:00Z
 
 # Two commits of 300 MB since B's head, which is two and a half hours old.
-FACTS = Facts(growth=300_000_000, commits=2, head_time=NOON - 5 * HOUR // 2, now=NOON)
-FIRST = replace(FACTS, head_time=None)
+FACTS = Facts(growth=300_000_000, commits=2, since=NOON - 5 * HOUR // 2, now=NOON)
 
 
 def trigger(branch: str = "staging", **conditions: object) -> Trigger:
@@ -30,43 +29,64 @@ def trigger(branch: str = "staging", **conditions: object) -> Trigger:
 @pytest.mark.parametrize(
     ("condition", "facts", "fired", "words"),
     [
-        (trigger(commits=10), FACTS, False, "2 of 10 commits"),
-        (trigger(commits=2), FACTS, True, "2 of 2 commits"),
-        (trigger(commits=1), FACTS, True, "2 of 1 commit"),
-        (trigger(commits=2), FIRST, True, "2 of 2 commits"),
-        (trigger(commits=3), FIRST, False, "2 of 3 commits"),
-        (trigger(size=GB), FACTS, False, "grew by 300 MB of 1 GB"),
-        (trigger(size=GB), replace(FACTS, growth=1_230_000_000), True, "grew by 1.2 GB of 1 GB"),
-        (trigger(size=GB), replace(FACTS, growth=GB), True, "grew by 1 GB of 1 GB"),
-        (trigger(size=GB), replace(FACTS, growth=GB - 1), False, "grew by 999.9 MB of 1 GB"),
-        (trigger(size=GB), replace(FACTS, growth=-1500), False, "shrank by 1.5 kB of 1 GB"),
-        (trigger(size=GB), replace(FACTS, growth=0), False, "grew by 0 B of 1 GB"),
-        (trigger(size=512 * MIB), FACTS, False, "grew by 286.1 MiB of 512 MiB"),
-        (trigger(size=2**10), FACTS, True, "grew by 286.1 MiB of 1 KiB"),
-        (trigger(size=77), FIRST, True, "grew by 300 MB of 77 B"),
-        (trigger(rate_limit="@every 2h"), FACTS, True, "allowed since 2026-01-01T11:30:00Z"),
-        (trigger(rate_limit="@every 3h"), FACTS, False, "not before 2026-01-01T12:30:00Z"),
-        (trigger(rate_limit="@hourly"), FACTS, True, "allowed since 2026-01-01T10:00:00Z"),
-        (trigger(rate_limit="0 12 * * *"), FACTS, True, "allowed since 2026-01-01T12:00:00Z"),
-        (trigger(rate_limit="@daily"), FACTS, False, "not before 2026-01-02T00:00:00Z"),
+        (trigger(commits=10), FACTS, False, "waits: 2 new commits, needs 10"),
+        (trigger(commits=2), FACTS, True, "fired: 2 new commits, needs 2"),
+        (trigger(commits=1), FACTS, True, "fired: 2 new commits, needs 1"),
+        (trigger(commits=3), FACTS, False, "waits: 2 new commits, needs 3"),
+        (trigger(size=GB), FACTS, False, "waits: 300 MB new, needs 1 GB"),
+        (
+            trigger(size=GB),
+            replace(FACTS, growth=1_230_000_000),
+            True,
+            "fired: 1.2 GB new, needs 1 GB",
+        ),
+        (trigger(size=GB), replace(FACTS, growth=GB), True, "fired: 1 GB new, needs 1 GB"),
+        (trigger(size=GB), replace(FACTS, growth=GB - 1), False, "waits: 999.9 MB new, needs 1 GB"),
+        (
+            trigger(size=GB),
+            replace(FACTS, growth=-1500),
+            False,
+            "waits: shrank by 1.5 kB, needs 1 GB",
+        ),
+        (trigger(size=GB), replace(FACTS, growth=0), False, "waits: 0 B new, needs 1 GB"),
+        (trigger(size=512 * MIB), FACTS, False, "waits: 286.1 MiB new, needs 512 MiB"),
+        (trigger(size=2**10), FACTS, True, "fired: 286.1 MiB new, needs 1 KiB"),
+        (trigger(size=77), FACTS, True, "fired: 300 MB new, needs 77 B"),
+        (trigger(rate_limit="@every 2h"), FACTS, True, "fired: allowed since 2026-01-01T11:30:00Z"),
+        (trigger(rate_limit="@every 3h"), FACTS, False, "waits: not before 2026-01-01T12:30:00Z"),
+        (trigger(rate_limit="@hourly"), FACTS, True, "fired: allowed since 2026-01-01T10:00:00Z"),
+        (
+            trigger(rate_limit="0 12 * * *"),
+            FACTS,
+            True,
+            "fired: allowed since 2026-01-01T12:00:00Z",
+        ),
+        (trigger(rate_limit="@daily"), FACTS, False, "waits: not before 2026-01-02T00:00:00Z"),
         (
             trigger(rate_limit="0 12 * * *", timezone="Europe/Berlin"),
             FACTS,
             True,
-            "allowed since 2026-01-01T11:00:00Z",
+            "fired: allowed since 2026-01-01T11:00:00Z",
         ),
-        (trigger(rate_limit="@daily"), FIRST, True, "first move"),
         (trigger(cron="@daily"), FACTS, False, "moves every day at 00:00 (UTC)"),
         # Any of them, or all of them.
-        (trigger(size=GB, commits=2), FACTS, True, "2 of 2 commits"),
-        (trigger(size=GB, commits=5), FACTS, False, "grew by 300 MB of 1 GB; 2 of 5 commits"),
-        (trigger(size=GB, cron="@daily"), FACTS, False, "grew by 300 MB of 1 GB"),
-        (trigger(size=GB, commits=2, all=True), FACTS, False, "grew by 300 MB of 1 GB"),
+        (trigger(size=GB, commits=2), FACTS, True, "fired: 2 new commits, needs 2"),
+        (
+            trigger(size=GB, commits=5),
+            FACTS,
+            False,
+            "waits: 300 MB new, needs 1 GB; 2 new commits, needs 5",
+        ),
+        (trigger(size=GB, cron="@daily"), FACTS, False, "waits: 300 MB new, needs 1 GB"),
+        (trigger(size=GB, commits=2, all=True), FACTS, False, "waits: 300 MB new, needs 1 GB"),
         (
             trigger(size=MIB, commits=2, rate_limit="@hourly", all=True),
             FACTS,
             True,
-            "grew by 286.1 MiB of 1 MiB; 2 of 2 commits; allowed since 2026-01-01T10:00:00Z",
+            (
+                "fired: 286.1 MiB new, needs 1 MiB; 2 new commits, needs 2; "
+                "allowed since 2026-01-01T10:00:00Z"
+            ),
         ),
         # Nothing to move to.
         (trigger(rate_limit="@hourly"), replace(FACTS, commits=0), False, "nothing new on staging"),
@@ -166,7 +186,7 @@ def _ends_in_a_loop(branch: str, follows: dict[str, str]) -> bool:
 
 @given(st.integers(1, 2**50), st.integers(-(2**50), 2**50), st.integers(1, 99), st.integers(1, 99))
 def test_all_is_stricter_than_any(size: int, growth: int, wanted: int, commits: int) -> None:
-    facts = Facts(growth, commits, None, NOON)
+    facts = Facts(growth, commits, NOON, NOON)
     either = trigger(size=size, commits=wanted)
     assert fires(either, facts)[0] == (growth >= size or commits >= wanted)
     assert fires(replace(either, all=True), facts)[0] == (growth >= size and commits >= wanted)

@@ -84,7 +84,7 @@ def arguments(given: list[str] | None) -> dict[str, str]:
 def note_ignored(run: Session, ignored: Iterable[str]) -> None:
     """Fields without a meaning here, once, on stderr. JSON has them in the answer."""
     if not (run.settings.flag("json") or run.settings.flag("quiet")) and (names := list(ignored)):
-        sys.stderr.write(f"note: ignored, since it means nothing here: {', '.join(names)}\n")
+        sys.stderr.write(f"note: ignored, without effect here: {', '.join(names)}\n")
 
 
 @app.command("list")

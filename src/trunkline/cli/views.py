@@ -51,25 +51,28 @@ BRANCHES = (
 
 
 def trigger_columns(triggers: Mapping[str, Mapping[str, Any]]) -> tuple[Column, Column]:
-    """What moves a branch, and what was last found; `triggers` by the branch they move."""
+    """What moves a branch, and how far that is; `triggers` by the branch they move."""
     return (
         Column("FOLLOWS", lambda b: trigger_text(triggers[b.name]) if b.name in triggers else "-"),
-        Column("LAST FOUND", lambda b: triggers.get(b.name, {}).get("verdict") or "-"),
+        Column("TRIGGER STATE", lambda b: triggers.get(b.name, {}).get("verdict") or "-"),
     )
 
 
 def trigger_text(trigger: Mapping[str, Any]) -> str:
-    """`main on 1.0 GiB or 10 commits`."""
+    """`main after 1 GB or 10 commits`, `main every 6 seconds`."""
+    from trunkline.pipelines.cron import in_words
+    from trunkline.pipelines.triggers import size_words
+
     parts = []
     if trigger["size"]:
-        parts.append(human_size(trigger["size"]))
+        parts.append(f"after {size_words(trigger['size'], trigger['size'])}")
     if trigger["commits"]:
-        parts.append(count(trigger["commits"], "commit"))
+        parts.append(f"after {count(trigger['commits'], 'commit')}")
     if trigger["rate_limit"]:
-        parts.append(f"at most at {trigger['rate_limit']}")
+        parts.append(f"at most {in_words(trigger['rate_limit'], trigger['timezone'])}")
     if trigger["cron"]:
-        parts.append(f"at {trigger['cron']}")
-    return f"{trigger['on']} on " + (" and " if trigger["all"] else " or ").join(parts)
+        parts.append(in_words(trigger["cron"], trigger["timezone"]))
+    return f"{trigger['on']} " + (" and " if trigger["all"] else " or ").join(parts)
 
 
 TAGS = (

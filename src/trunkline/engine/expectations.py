@@ -292,7 +292,7 @@ def _foreign_key(rows: _Rows, rule: Expectation) -> str:
         raise InvalidSpec(
             f'The rule "{rule.name}" refers to {shown(name)}, which is no input of the pipeline.'
             f"{did_you_mean(name, rows.related)}",
-            hint="Add it to the inputs, with `propagation: false` if it should start no job.",
+            hint="Add it to the inputs, with `propagation: never` if it should start no job.",
         )
     keys = [rows.find(rule, mine) for mine in rule.columns]
     known = {one.name.casefold(): one for one in other.schema.fields}

@@ -58,7 +58,7 @@ def _facts(session: Session, row: TriggerRow, source: str) -> Facts:
     return Facts(
         growth=max(new.size - (old.size if old else 0), 0),
         commits=new.depth - (old.depth if old else 0),
-        head_time=old.finished if old else None,
+        since=row.created if old is None or old.finished is None else old.finished,
         now=session.now(),
     )
 

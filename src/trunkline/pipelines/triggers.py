@@ -21,13 +21,13 @@ _HINT = "A trigger has size, commits, rate_limit or cron: such as size: 1GB, com
 class Facts:
     """What happened on A since B's head; since the beginning, if B has none.
 
-    `commits` is how many of A's commits B lacks: at zero nothing fires. `head_time` is None if
-    B has no head.
+    `commits` is how many of A's commits B lacks: at zero nothing fires. `since` is when B's head
+    was made; without one, when B began to follow.
     """
 
     growth: int
     commits: int
-    head_time: int | None
+    since: int
     now: int
 
 
@@ -103,7 +103,7 @@ def fires(trigger: Trigger, facts: Facts) -> tuple[bool, str]:
     met = [words for is_met, words in answers if is_met]
     unmet = [words for is_met, words in answers if not is_met]
     fired = not unmet if trigger.all else bool(met)
-    return fired, "; ".join(met if fired else unmet)
+    return fired, "fired: " + "; ".join(met) if fired else "waits: " + "; ".join(unmet)
 
 
 def due(trigger: Trigger, last: int | None, start: int, now: int) -> int | None:
@@ -127,18 +127,16 @@ def _conditions(trigger: Trigger) -> list[str]:
 def _answer(name: str, trigger: Trigger, facts: Facts) -> tuple[bool, str]:
     if name == "size":
         limit = trigger.size or 0
-        grew = "grew" if facts.growth >= 0 else "shrank"
-        words = f"{grew} by {_size(abs(facts.growth), limit)} of {_size(limit, limit)}"
-        return facts.growth >= limit, words
+        change = size_words(abs(facts.growth), limit)
+        words = f"{change} new" if facts.growth >= 0 else f"shrank by {change}"
+        return facts.growth >= limit, f"{words}, needs {size_words(limit, limit)}"
     if name == "commits":
         limit = trigger.commits or 0
-        noun = "commit" if limit == 1 else "commits"
-        return facts.commits >= limit, f"{facts.commits:,} of {limit:,} {noun}"
-    if facts.head_time is None:
-        return True, "first move"
+        noun = "commit" if facts.commits == 1 else "commits"
+        return facts.commits >= limit, f"{facts.commits:,} new {noun}, needs {limit:,}"
     # An interval counts from B's head: an hour means an hour, not until the next full one.
-    slots = parse_cron(trigger.rate_limit or "", trigger.timezone, facts.head_time)
-    allowed = slots.after(facts.head_time)
+    slots = parse_cron(trigger.rate_limit or "", trigger.timezone, facts.since)
+    allowed = slots.after(facts.since)
     if allowed is None:
         return False, "not allowed at any time"
     return allowed <= facts.now, (
@@ -148,7 +146,7 @@ def _answer(name: str, trigger: Trigger, facts: Facts) -> tuple[bool, str]:
     )
 
 
-def _size(size: int, like: int) -> str:
+def size_words(size: int, like: int) -> str:
     """`1.2 GB`, or `1.1 GiB` if `like` is round in those. Cut, not rounded: 999.9 is not 1000."""
     binary = like % 1000 != 0 and like % 1024 == 0
     base, middle = (1024, "i") if binary else (1000, "")

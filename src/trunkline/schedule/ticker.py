@@ -53,19 +53,27 @@ class Ticker:
         with self._core.database.read() as session:
             return session.now()
 
-    def fire_due(self, stop: threading.Event | None = None, *, waits: bool = True) -> int | None:
+    def fire_due(
+        self,
+        stop: threading.Event | None = None,
+        *,
+        waits: bool = True,
+        until: int | None = None,
+    ) -> int | None:
         """Fire all that is due now; when the next slot of all is due, None if there is none.
 
         A schedule that cannot be read or fired is logged and holds up no other. `Unavailable`
         is raised: nothing is lost by calling again. `stop` makes it return after a slot. Without
-        `waits` streams do not wait for their interval to pass.
+        `waits` streams do not wait for their interval to pass. Slots after `until` are left for
+        another time.
         """
         now = self.now()
+        latest = now if until is None else min(now, until)
         failed: set[int] = set()
         while True:
             with self._core.database.read() as session:
                 rows = timing.crons(session)
-            due, coming = self._look(rows, now, failed)
+            due, coming = self._look(rows, latest, failed)
             for one in sorted(due, key=lambda one: (one.slot, one.row.repo)):
                 if stop is not None and stop.is_set():
                     return one.slot
@@ -74,7 +82,7 @@ class Ticker:
                     failed.add(one.row.repo)
             if not due:
                 break
-        coming.append(self._follow(now))
+        coming.append(self._follow(latest))
         before = self.streams.opened
         coming.append(self.streams.open_due(now, waits=waits))
         self.fired += self.streams.opened - before

@@ -167,12 +167,13 @@ class Running(LakeBase):
         deliverer: Deliverer,
         ending: threading.Event,
     ) -> Sequence[Drained]:
-        """Until nothing is due and nothing waits: what a job leaves for a stream counts too, and
-        what is to go out."""
+        """Until nothing waits of what was due at the start: what a job leaves for a stream counts
+        too, and what is to go out. What the clock asks for meanwhile is for the next run."""
+        began = ticker.now()
         drained = keeper.drain()
         while not ending.is_set():
             before = ticker.fired
-            ticker.fire_due(ending, waits=False)
+            ticker.fire_due(ending, waits=False, until=began)
             worker.run(watch=False, stop=ending)
             if ticker.fired == before:
                 break

@@ -216,6 +216,12 @@ class _Inputs:
     def pfs(self, fields: PfsField, loc: Loc) -> Pfs:
         branch = fields.branch
         how = stream_input(fields, loc, self.is_stream)
+        never = fields.propagation == "never"
+        if fields.propagation_spec is not None:
+            if "propagation" in fields.model_fields_set:
+                what = f"{path_text(loc)} has both propagation and propagation_spec."
+                raise Flaw((*loc, "propagation_spec"), what, "Keep one.")
+            never = fields.propagation_spec.never
         trigger = None
         if fields.trigger is not None:
             self.triggers += 1
@@ -233,7 +239,7 @@ class _Inputs:
             lazy=fields.lazy,
             empty_files=fields.empty_files,
             reference=fields.reference,
-            propagation=fields.propagation == "always",
+            propagation=not never,
             trigger=trigger,
             stream=how,
         )

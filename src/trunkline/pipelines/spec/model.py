@@ -160,6 +160,10 @@ class TriggerField(Fields):
     timezone: TimeZone = about("The time zone of the cron texts.", "UTC")
 
 
+class PropagationField(Fields):
+    never: bool = about("Whether commits here start no jobs.", False)
+
+
 class PfsField(Fields):
     refused: ClassVar[dict[str, str]] = {"s3": _LATER}
 
@@ -178,6 +182,9 @@ class PfsField(Fields):
     reference: bool = about("Whether changed contents alone do not make a datum run.", False)
     propagation: Literal["always", "never"] = about(
         "Whether commits here start jobs, or are only read by the next one.", "always"
+    )
+    propagation_spec: PropagationField | None = about(
+        "Pachyderm's way to say it: {never: true} is propagation: never."
     )
     trigger: TriggerField | None = about("Conditions on which new commits are taken in.")
     watermark: WatermarkText | None = about(
@@ -321,3 +328,4 @@ class SpecField(Fields):
     max_queue_size: NoMeaning = ignored("there is no such queue.")
     hashtree_spec: NoMeaning = ignored("output is not sharded.")
     chunk_spec: NoMeaning = ignored("use datum_set_spec.")
+    maximum_expected_uptime: NoMeaning = ignored("there are no pods to watch.")

@@ -58,8 +58,9 @@ class Shape:
             spelled[name] = key
             self.typed[(*loc, name)] = here
             if name in model.refused:
-                # Pachyderm's tools write `false` and `null` for what was not asked for.
-                if value:
+                # Pachyderm's tools write `false` and `null` for what was not asked for; an empty
+                # map was: `spout: {}` is a spout.
+                if value or isinstance(value, dict):
                     raise Flaw(here, f"{path_text(here)} {model.refused[name]}.")
             elif value is None:
                 continue
