@@ -194,9 +194,10 @@ def test_a_table_that_does_not_fit(mart: Mart) -> None:
         mart.deliver({"id": [1]})
     mart.run("CREATE TABLE report (id INTEGER, day VARCHAR(9), n INTEGER, must INTEGER NOT NULL)")
     with pytest.raises(SchemaClash) as caught:
-        mart.deliver({"id": [1], "dai": ["x"], "n": [date(2026, 1, 1)]})
+        mart.deliver({"id": [1], "dai": ["x"], "ids": ["x"], "n": [date(2026, 1, 1)]})
     assert caught.value.diff == [
-        '+ dai string (is not there). Did you mean "day"?',
+        '+ dai string (is not there; did you mean "day"?)',
+        "+ ids string (is not there)",
         "~ n date32[day] (is INTEGER there)",
         "- must INTEGER (must not be null there)",
     ]

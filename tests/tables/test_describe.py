@@ -35,17 +35,25 @@ def test_columns_of_folders(lake):
         lake,
         {
             "/day=2026-01-01/n=1/shop=a%2Fb/x.parquet": one,
-            "/day=2026-01-02/n=02/shop=__HIVE_DEFAULT_PARTITION__/y.parquet": one,
+            "/day=2026-01-02/n=2/shop=__HIVE_DEFAULT_PARTITION__/y.parquet": one,
             "/z.parquet": one,
         },
     )
     assert columns(table) == {"id": "bigint", "day": "date", "n": "bigint", "shop": "string"}
     assert [file.values for file in table.scans[0].files] == [
         ("2026-01-01", "1", "a/b"),
-        ("2026-01-02", "02", None),
+        ("2026-01-02", "2", None),
         (None, None, None),
     ]
     assert rows(lake, table)[0] == {"id": 1, "day": date(2026, 1, 1), "n": 1, "shop": "a/b"}
+
+
+@pytest.mark.parametrize("text", ["01234", "-7", "0", "-0", "00", "+7", "1234567890123456789"])
+def test_a_folder_that_is_no_plain_number_stays_text(lake, text):
+    table = table_of(lake, {f"/zip={text}/a.csv": "id\n1\n", "/zip=5/a.csv": "id\n2\n"})
+    whole = str(int(text)) == text and len(text) < 19
+    assert columns(table)["zip"] == ("bigint" if whole else "string")
+    assert {row["zip"] for row in rows(lake, table)} == ({int(text), 5} if whole else {text, "5"})
 
 
 def test_a_column_in_the_files_wins_over_the_folder(lake):

@@ -13,7 +13,7 @@ import pytest
 
 import trunkline as tl
 from trunkline import Lake
-from trunkline.errors import Precondition, TrunklineError
+from trunkline.errors import InvalidQuery, Precondition, TrunklineError
 from trunkline.lake.core import resolve_commit
 from trunkline.model.refs import parse_ref
 from trunkline.tables.describe import Table, describe
@@ -164,3 +164,36 @@ def test_temporary_files_go_with_the_connection(lake):
     assert place.exists()
     del found
     assert not place.exists()
+
+
+def test_nanoseconds_are_cut_off_as_arrow_and_spark_do(lake):
+    counts = [1_700_000_000_123_456_789, -1, -1501, None, -1_700_000_000_123_456_789]
+    times = {"w": pa.timestamp("ns"), "z": pa.timestamp("ns", "UTC")}
+    for padding in (0, LARGE):
+        plain = {name: pa.array(counts, type_) for name, type_ in times.items()}
+        put(lake, **{f"{padding}.parquet": parquet(padding, **plain)})
+    assert lake.sql("SELECT w, z FROM t").arrow().to_pylist() == lake.table("t").arrow().to_pylist()
+    micros = [None if one is None else int(one / 1000) for one in counts]
+    assert rows(lake, "SELECT epoch_us(w) FROM t")[:3] == [(one,) for one in micros[:3]]
+    inner = pa.array([{"at": one} for one in counts], pa.struct({"at": pa.timestamp("ns")}))
+    lake.create_repo("n")
+    with lake.commit("n@main") as commit:
+        commit.put("/a.parquet", parquet(s=inner))
+    assert lake.sql("FROM n").arrow().to_pylist() == lake.table("n").arrow().to_pylist()
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT at FROM t", "SELECT max(at) FROM t", "FROM t WHERE at > 3", "FROM t ORDER BY at",
+])  # fmt: skip
+def test_a_column_whose_name_is_a_word_of_sql_must_be_quoted(lake, sql):
+    put(lake, **{"a.csv": b"at,end,x\n5,6,7\n"})
+    with pytest.raises(InvalidQuery) as caught:
+        lake.sql(sql)
+    assert 'quote the column, as in "at".' in caught.value.hint
+    with pytest.raises(InvalidQuery) as caught:
+        lake.sql("SELECT x end FROM t")
+    assert 'as in "end".' in caught.value.hint
+    with pytest.raises(InvalidQuery) as caught:
+        lake.sql("SELECT x ) FROM t")
+    assert not caught.value.hint
+    assert lake.sql('SELECT "at", "end" FROM t').rows() == [(5, 6)]

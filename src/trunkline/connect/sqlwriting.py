@@ -81,8 +81,10 @@ class SqlTable:
         for field in schema:
             found = there.get(field.name)
             if found is None:
-                near = did_you_mean(field.name, there)
-                diff.append(f"+ {field.name} {field.type} (is not there).{near}")
+                # A column that has its counterpart is no other's misspelling.
+                near = did_you_mean(field.name, there.keys() - set(schema.names))
+                asked = f"; did{near.removeprefix(' Did')}" if near else ""
+                diff.append(f"+ {field.name} {field.type} (is not there{asked})")
             elif not fits(field.type, found["type"]):
                 diff.append(f"~ {field.name} {field.type} (is {found['type']} there)")
         for name, one in there.items():

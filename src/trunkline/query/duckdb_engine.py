@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _OWN_FAULT = {"Parser", "Syntax", "Binder", "Catalog", "Parameter Not Resolved"}
 _SAID = '"exception_message"'
 _DRY = "EXPLAIN "
+_RESERVED_COLUMNS = """SELECT schema_name, table_name, column_name
+    FROM duckdb_columns() JOIN duckdb_keywords() ON keyword_name = lower(column_name)
+    WHERE keyword_category IN ('reserved', 'type_function')"""
 _SCHEMA = re.compile(r'"?tl_[0-9a-f]{16}"?\.')
 _NAMES = {
     "VARCHAR": "string",
@@ -134,11 +137,28 @@ class DuckAnswer(Answer):
             if (broken := broken_file(self._core, self._duck.files, error)) is not None:
                 raise broken from None
             found, before = self._placed(error)
-            raise explain(found, self._edited, before) from None
+            told = explain(found, self._edited, before)
+            if said(found).kind in ("Parser", "Syntax") and isinstance(told, InvalidQuery):
+                told.hint = told.hint or self._quoting(found, before)
+            raise told from None
         except RuntimeError as error:
             if "interrupted" in str(error).lower():
                 raise KeyboardInterrupt from None
             raise
+
+    def _quoting(self, error: Exception, before: int) -> str:
+        """How a column is written whose name is a word of SQL, if that is what went wrong."""
+        location = said(error).location
+        if location is None:
+            return ""
+        raw = self._edited.text.encode()[: sum(location) - before].decode(errors="ignore")
+        words = [one.casefold() for one in re.findall(r"[\w\"]+", raw)[-2:]]
+        rows = self._duck.connection.cursor().execute(_RESERVED_COLUMNS).fetchall()
+        mine = {name for schema, view, name in rows if (schema, view) in self._duck.views}
+        found = next(
+            (one for word in reversed(words) for one in mine if one.casefold() == word), ""
+        )
+        return f'{found} is a word of SQL: quote the column, as in "{found}".' if found else ""
 
     def _placed(self, error: Exception) -> tuple[Exception, int]:
         """The same error with its place, which only `execute` tells, and what stands before it."""

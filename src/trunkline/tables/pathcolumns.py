@@ -11,7 +11,8 @@ from trunkline.model.entries import Entry
 from trunkline.model.tables import Column, Schema
 from trunkline.tables.layout import hive_values
 
-_number = re.compile(r"-?[0-9]{1,18}").fullmatch
+# With a leading zero it is a code, as in text files: 01234 is a place, not a number.
+_number = re.compile(r"0|-?[1-9][0-9]{0,17}").fullmatch
 _day = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 
 Values = tuple[str | None, ...]

@@ -38,6 +38,9 @@ _MAIN = "main"
 # Above so many columns an optimizer of DuckDB's takes longer to plan a sort than the sort itself.
 WIDE = 500
 
+# A cast of DuckDB's rounds to microseconds, where Spark and Arrow cut off.
+_FROM_NS = {"TIMESTAMP_NS": "make_timestamp", "TIMESTAMPTZ_NS": "make_timestamptz"}
+
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": MEMORY,
     "python_enable_replacements": False,
@@ -199,6 +202,10 @@ class _Reader:
         source = f"read_parquet({_list(paths)}, {options})"
         # One file tells for all of them, unless they may differ.
         sample = source if differ else f"read_parquet({_list(paths[:1])}, {options})"
+        if any(
+            "_NS" in type_ and type_ not in _FROM_NS for _, type_ in self._columns(f"FROM {sample}")
+        ):
+            return self._arrow(replace(table, scans=(replace(scan, files=tuple(files)),)))
         return self._brought_to(table.schema, source, sample)
 
     def _arrow(self, table: Table) -> str:
@@ -224,6 +231,9 @@ class _Reader:
                 columns.append(f"CAST(NULL AS {type_}) AS {quoted(name)}")
             elif its_type == type_:
                 columns.append(f"{quoted(there)} AS {quoted(name)}")
+            elif its_type in _FROM_NS:
+                whole = f"{_FROM_NS[its_type]}(epoch_ns({quoted(there)}) // 1000)"
+                columns.append(f"CAST({whole} AS {type_}) AS {quoted(name)}")
             else:
                 columns.append(f"CAST({quoted(there)} AS {type_}) AS {quoted(name)}")
         return f"SELECT {', '.join(columns)} FROM {source}"
