@@ -248,7 +248,7 @@ def test_branches_that_follow(cli, lake):
     assert head.split()[-3:] == ["FOLLOWS", "TRIGGER", "STATE"]
     batches = next(row for row in rows if row.startswith("batches"))
     assert "main after 1 GB or after 2 commits" in batches
-    assert batches.endswith("fired: 2 new commits, needs 2")
+    assert batches.endswith("waits: 0 B new, needs 1 GB; 1 new commit, needs 2")
     cli.ok("branch", "create", "orders@often", "--trigger-on", "main", "--cron", "@every 6s")
     cli.ok("branch", "create", "orders@slow", "--trigger-on", "main", "--rate-limit", "@hourly")
     listed = cli.ok("branch", "list", "orders")
