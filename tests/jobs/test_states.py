@@ -149,28 +149,86 @@ def test_the_next_good_set_runs_all_of_the_chain(graph: Graph):
     assert graph.files("c") == {"/a": "good"}
 
 
-def test_an_input_that_failed_in_an_earlier_set_is_read_at_its_last_good_commit(graph: Graph):
+def test_what_waits_for_a_job_of_another_set_is_unrunnable_when_that_fails(graph: Graph):
     graph.apply("b", "orders")
     graph.apply("c", tl.cross(tl.pfs("b", "/*"), tl.pfs("rates", "/*")))
+    graph.apply("d", "c")
     good = graph.put("orders", a="x")
     graph.run()
-    graph.put("orders", a="bad")
+    bad = graph.put("orders", a="bad")
     late = graph.put("rates", r="1")
+    assert {(str(job.pipeline), job.id) for job in graph.run()} == {
+        (name, id_) for id_ in (bad, late) for name in "bcd" if (name, id_) != ("b", late)
+    }
+    assert graph.states(late) == {"c": "unrunnable", "d": "unrunnable"}
+    assert graph.job("c", late).reason == "its input b failed"
+    assert any("b failed: 1 of 1 datums failed" in line for line in graph.lake.why("d"))
+    assert graph.files("c") == {}
+    # Who comes later reads the head, which is the last that went well.
+    later = graph.put("rates", r="2")
     graph.run()
-    job = graph.job("c", late)
-    assert job.state is JobState.SUCCESS, job.reason
-    assert reads(job) == {"b": good, "rates": late}
-    assert graph.files("c") == {"/a": "x", "/r": "1"}
+    assert reads(graph.job("c", later)) == {"b": good, "rates": later}
+    assert graph.files("d") == {"/a": "x", "/r": "2"}
+    said = graph.lake.why("c")
+    assert any(line.startswith(f"b@main is at {good[:12]}, its last good") for line in said)
 
 
-def test_if_there_never_was_a_good_one_it_is_read_as_empty(graph: Graph):
+def test_a_pipeline_applied_to_one_that_only_failed_is_unrunnable(graph: Graph):
+    graph.put("orders", a="bad")
     graph.apply("b", "orders")
-    graph.apply("c", tl.union(tl.pfs("b", "/*"), tl.pfs("rates", "/*")))
-    graph.put("orders", a="bad")
-    late = graph.put("rates", r="1")
+    graph.apply("early", "b")
     graph.run()
-    assert graph.job("c", late).state is JobState.SUCCESS
-    assert graph.files("c") == {"/r": "1"}
+    graph.put("rates", r="1")
+    graph.apply("late", tl.union(tl.pfs("b", "/*"), tl.pfs("rates", "/*")))
+    graph.apply("below", "late")
+    assert graph.run() == []
+    for name, reason in (("early", "b failed"), ("late", "b failed"), ("below", "late is unr")):
+        job = graph.job(name)
+        assert job.state is JobState.UNRUNNABLE
+        assert job.reason.startswith(f"its input {reason}")
+        assert any("b failed: 1 of 1" in line for line in graph.lake.why(name))
+        assert not any("no commits yet" in line for line in graph.lake.why(name))
+    graph.lake.rerun_job(f"late@{graph.job('late').id}")
+    assert graph.job("late").state is JobState.UNRUNNABLE
+    graph.put("orders", a="good")
+    graph.run()
+    assert graph.files("below") == {"/a": "good", "/r": "1"}
+    assert graph.lake.fsck().ok
+
+
+def test_who_waits_across_sets_ends_with_what_is_cancelled_paused_or_replaced(idle: Graph):
+    def waiting() -> str:
+        idle.put("orders", a=str(len(idle.sets("b"))))
+        return idle.put("rates", r=str(len(idle.sets("b"))))
+
+    idle.follow("b", "orders")
+    idle.follow("c", "b", "rates")
+    idle.put("orders", a="0")
+    idle.run()
+    first = waiting()
+    assert idle.job("c", first).reason == "waits for b"
+    idle.lake.cancel_job(f"b@{idle.job('b').id}")
+    assert idle.job("c", first).reason == "its input b is killed"
+    assert idle.run() == []
+    idle.lake.rerun_job(f"c@{first}")
+    assert [job.state for job in idle.run()] == [JobState.SUCCESS]
+    second = waiting()
+    idle.lake.pause_pipeline("b")
+    assert idle.job("c", second).state is JobState.UNRUNNABLE
+    idle.lake.resume_pipeline("b")
+    assert {str(job.pipeline) for job in idle.run()} == {"b", "c"}
+    assert reads(idle.job("c"))["rates"] == second
+
+
+def test_who_would_only_be_started_by_another_input_starts_with_what_replaces_its_own(idle: Graph):
+    idle.follow("b", "orders")
+    quiet = tl.cross(tl.pfs("b", NOTHING, propagation="never"), tl.pfs("rates", NOTHING))
+    idle.apply("c", quiet, ["true"])
+    idle.put("orders", a="0")
+    idle.put("rates", r="0")
+    idle.follow("b", "orders", description="other")
+    assert [str(job.state) for job in idle.lake.jobs("c")] == ["waiting", "unrunnable"]
+    assert {job.state for job in idle.run()} == {JobState.SUCCESS}
 
 
 # -- retry, timeout ----------------------------------------------------------------------------
@@ -212,7 +270,8 @@ def test_a_job_that_takes_too_long_is_ended_and_its_processes_with_it(graph: Gra
     graph.put("orders", a="x", b="bad")
     graph.apply("b", "orders", hang_on_bad(pids), job_timeout="3s", datum_set_spec={"number": 1})
     job = graph.run_one()
-    assert (job.state, job.reason) == (JobState.FAILURE, "timed out after 3 s")
+    assert (job.state, job.reason) == (JobState.KILLED, "timed out after 3 s")
+    assert job.is_failure
     until(lambda: not psutil.pid_exists(int(pids.read_text())))
 
 
@@ -224,7 +283,7 @@ def test_its_datums_tell_how_far_it_came(graph: Graph, tmp_path):
     found = {paths: (str(one.state), one.reason) for paths, one in graph.datums(job).items()}
     assert found == {
         "/a": ("success", "new"),
-        "/b": ("failed", "failure: timed out after 3 s"),
+        "/b": ("failed", "killed: timed out after 3 s"),
     }
 
 

@@ -182,7 +182,7 @@ def test_a_job_that_takes_too_long_is_ended(running, spark):
     tables, thread = running(job_timeout="3s")
     thread.join(120)
     assert not thread.is_alive()
-    assert_nothing_came_of_it(tables, spark, JobState.FAILURE, "timed out after 3 s")
+    assert_nothing_came_of_it(tables, spark, JobState.KILLED, "timed out after 3 s")
 
 
 # -- early cut-off -----------------------------------------------------------------------------

@@ -125,7 +125,7 @@ export const jobQueries = {
     }),
 };
 
-/** Stops a job and all of its set that waits for it. */
+/** Stops a job and all that waits for it. */
 export const cancelJob = (name: RepoName, id: string, reason = "") =>
   data(
     api.POST("/api/v1/jobs/{project}/{repo}/{job}/cancel", {

@@ -1725,7 +1725,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Job
-         * @description Stop a job and all of its set that waits for it.
+         * @description Stop a job and all that waits for it.
          */
         post: operations["jobs_cancel_job"];
         delete?: never;

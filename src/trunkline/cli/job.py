@@ -100,7 +100,7 @@ def _seconds(text: str | None) -> float | None:
 
 @app.command()
 def cancel(ctx: typer.Context, job: JobName) -> None:
-    """Stop a job, and with it all of its set that waits for it."""
+    """Stop a job, and with it all that waits for it."""
     run = session.of(ctx)
     with run.open() as lake:
         done = lake.cancel_job(job)

@@ -210,7 +210,7 @@ def job_page(
         yield from ("", "Checks:", *job_lines(checks, style))
     if sent:
         yield from ("", "Deliveries:", *egressviews.job_lines(sent, style))
-    if str(job.state) == "failure":
+    if job.is_failure:
         yield ""
         yield f"What it printed:  trunkline job logs {job_name(job)}"
         if job.counts.failed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from trunkline.errors import NotFound
+from trunkline.errors import NotFound, Precondition
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.environmentedges import branch_read
 from trunkline.lake.manifests import EMPTY, Tree
@@ -69,8 +69,11 @@ def load(core: Core, repo: int, job: Job) -> Context:
         if row is None:
             raise NotFound(f"Version {job.version} of {job.pipeline} is gone.")
         version = declared(job.pipeline, row)
-        inputs = tuple(_in_force(session, one) for one in job.inputs)
+        inputs = job.inputs
         found = [_commit(session, one) for one in inputs]
+    for one, commit in zip(inputs, found, strict=True):
+        if commit is not None and commit.error is not None and not job.is_stream:
+            raise Precondition(f"Its input {one.repo} has no good commit {commit.short_id}.")
     trees = tuple(core.tree(commit) for commit in found)
     found_context = _context(core, repo, version, job.branch, inputs, trees, job.id)
     if not job.replay:
@@ -174,17 +177,6 @@ def declared(name: RepoName, row: VersionRow) -> PipelineVersion:
         row.created,
         row.author,
     )
-
-
-def _in_force(session: Session, one: JobInput) -> JobInput:
-    """The input as it is read: a commit that ended in error is passed by."""
-    if one.commit is None:
-        return one
-    repo = repo_key(session, one.repo)
-    found = commits.find(session, repo, one.commit)
-    while found is not None and found.error is not None:
-        found = commits.find(session, repo, found.parent) if found.parent else None
-    return JobInput(one.name, one.repo, one.branch, found.id if found else None)
 
 
 def _commit(session: Session, one: JobInput) -> Commit | None:

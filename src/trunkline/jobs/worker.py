@@ -32,8 +32,8 @@ from trunkline.jobs.spark import SparkEngine
 from trunkline.jobs.tally import Totals
 from trunkline.jobs.telling import Telling, telling
 from trunkline.lake.bell import bell_of
-from trunkline.lake.core import Core
-from trunkline.model.jobs import Counts, Job, JobState, RunEvent
+from trunkline.lake.core import Core, repo_key
+from trunkline.model.jobs import TIMED_OUT, Counts, Job, JobState, RunEvent
 from trunkline.model.streams import Batch
 from trunkline.storage.catalog import Session, events, flows, jobs, pipelines, workers
 from trunkline.storage.crashpoints import crashpoint
@@ -242,8 +242,8 @@ class Worker:
     def _stopped(self, running: _Running) -> None:
         if running.timed_out and not running.lost:
             assert running.timeout is not None
-            reason = f"timed out after {running.timeout:g} s"
-            self._end(running.claim, reason)
+            reason = f"{TIMED_OUT} {running.timeout:g} s"
+            self._end(running.claim, reason, JobState.KILLED)
         else:
             self._quietly(lambda: claims.give_up(self.core, running.claim))
 
@@ -270,8 +270,8 @@ class Worker:
         text = f"{type(error).__name__}: {' '.join(str(error).split())} (this is a bug)"
         self._failed(running, TrunklineError(text), False)
 
-    def _end(self, claim: Claim, reason: str) -> None:
-        self._quietly(lambda: finishing.fail(self.core, claim, None, JobState.FAILURE, reason))
+    def _end(self, claim: Claim, reason: str, state: JobState = JobState.FAILURE) -> None:
+        self._quietly(lambda: finishing.fail(self.core, claim, None, state, reason))
 
     def _quietly(self, act: Callable[[], None]) -> None:
         try:
@@ -302,11 +302,18 @@ class Worker:
             self._report_unrunnable(job)
 
     def _report_unrunnable(self, failed: Job) -> None:
-        """Those of its set that waited for it are over too, though nobody ran them."""
+        """Those that waited for it are over too, though nobody ran them."""
+        found: dict[tuple[int, str], Job] = {}
         with self.core.database.read() as session:
-            mates = jobs.listed(session, id_prefix=failed.id, state=JobState.UNRUNNABLE)
+            waiting = [(repo_key(session, failed.pipeline), failed.id)]
+            while waiting:
+                for place in jobs.using(session, *waiting.pop(0), JobState.UNRUNNABLE):
+                    job = jobs.find(session, *place)
+                    if job is not None and place not in found:
+                        found[place] = job
+                        waiting.append(place)
         known = {(job.pipeline, job.id) for job in self.ended}
-        for job in reversed(mates):
+        for job in found.values():
             if (job.pipeline, job.id) not in known:
                 self.ended.append(job)
                 self._tell(None, job)

@@ -13,7 +13,7 @@ from trunkline.lake.propagation import Change, end_job, open_job, output_branch,
 from trunkline.model.commits import RepoName
 from trunkline.model.ids import is_id_prefix, new_id
 from trunkline.model.inputs import leaves
-from trunkline.model.jobs import Job, JobState
+from trunkline.model.jobs import BAD, Job, JobState
 from trunkline.model.pipelines import INGEST
 from trunkline.model.refs import Ref
 from trunkline.model.time import Moment, to_rfc3339
@@ -149,7 +149,7 @@ def only_job(text: str, found: Sequence[Job]) -> Job:
 
 
 def cancel(core: Core, text: str, project: str, reason: str) -> Job:
-    """Stop a job, and with it all of its set that waits for it."""
+    """Stop a job, and with it all that waits for it."""
     with core.database.write() as session:
         repo, job = find_job(session, text, project)
         if job.state.is_over:
@@ -170,7 +170,11 @@ def rerun(core: Core, text: str, project: str, author: str) -> str:
         bad = (JobState.FAILURE, JobState.KILLED)
         job = next((one for one in mates if one.state in bad), mates[0])
         mates = [one for one in mates if one.environment == job.environment]
-        failed = [repo_key(session, one.pipeline) for one in mates if one.state in bad]
+        # Of a set where none failed by itself: what could not run for want of another's.
+        tried = [one for one in mates if one.state in bad] or [
+            one for one in mates if one.state in BAD
+        ]
+        failed = [repo_key(session, one.pipeline) for one in tried]
         failed = [repo for repo in failed if pipelines.find(session, repo)]
         if not failed:
             raise Precondition(
@@ -267,7 +271,7 @@ def _span(
 def _at(session: Session, edge: Edge, commit_id: str) -> str | None:
     """What another input's branch pointed at when the commit was made."""
     same = commits.find(session, edge.source, commit_id)
-    if same is not None:
+    if same is not None and same.error is None:
         return same.id
     branch = refs.branch(session, edge.source, edge.branch)
     found = branch.head if branch else None

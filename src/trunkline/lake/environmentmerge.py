@@ -42,12 +42,10 @@ from trunkline.model.environments import (
     Step,
 )
 from trunkline.model.ids import new_id
-from trunkline.model.jobs import JobState
+from trunkline.model.jobs import BAD
 from trunkline.model.refs import Ref
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import Session, commits, environments, jobs, pipelines, refs
-
-_FAILED = (JobState.FAILURE, JobState.UNRUNNABLE, JobState.KILLED)
 
 
 def merge(
@@ -113,7 +111,7 @@ def _refuse_unready(core: Core, seen: Seen, force: bool) -> None:
             f"Jobs of {environment.name} are not over: {named}.",
             hint="Let them end first: trunkline run",
         )
-    failed = [one for one in seen.pipelines if one.version and one.last_state in _FAILED]
+    failed = [one for one in seen.pipelines if one.version and one.last_state in BAD]
     if failed and not force:
         named = ", ".join(f"{one.name} ({one.last_state})" for one in failed)
         raise Precondition(

@@ -212,14 +212,14 @@ class _Application:
             keep_in(session, self.environment, made, self.spec)
         else:
             self._make_present(session, made)
-        must_run = version.must_run
+        must_run, cut_off = version.must_run, []
         for job in jobs.listed(session, repo=repo, unfinished=True, environment=made.environment):
             reason = f"version {number} was applied"
-            end_job(session, repo, job.id, JobState.KILLED, reason)
-            # What it was to do is still to be done.
+            cut_off += end_job(session, repo, job.id, JobState.KILLED, reason)
+            # What it was to do is still to be done, and what others waited for it to do.
             must_run = True
         events.emit(session, "pipeline", self.spec.name, {"version": number})
-        return [repo] if must_run and not has_own_clock(self.spec) else []
+        return [repo, *cut_off] if must_run and not has_own_clock(self.spec) else []
 
     def _make_present(self, session: Session, made: VersionRow) -> None:
         repo = made.repo

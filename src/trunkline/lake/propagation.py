@@ -15,7 +15,7 @@ from trunkline.lake.handover import Made, take_over
 from trunkline.lake.triggering import follow
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Origin, RepoName
 from trunkline.model.ids import new_id
-from trunkline.model.jobs import Job, JobInput, JobState
+from trunkline.model.jobs import BAD, Job, JobInput, JobState
 from trunkline.storage.catalog import (
     Session,
     commits,
@@ -95,14 +95,15 @@ def spread(session: Session, set_id: str, change: Change) -> str | None:
         if pipeline.paused:
             pipelines.set_pending(session, pipeline.repo, True)
             continue
-        inputs = [(edge, _input(session, edge, moved)) for edge in node.edges]
+        is_stream = flows.find(session, pipeline.repo) is not None
+        inputs = [(edge, _input(session, edge, moved, is_stream)) for edge in node.edges]
         if all(commit is None for _, commit in inputs):
             continue
         read = [(e.source, e.branch) for e in node.edges if e.propagation]
         cause = next((causes[place] for place in read if place in causes), change.cause)
         place, own_id = (pipeline.repo, node.branch), ids[node.environment]
         replay = change.replay if node.key in change.forced_nodes else ""
-        open_job(
+        can_run = open_job(
             session,
             own_id,
             pipeline,
@@ -113,7 +114,7 @@ def spread(session: Session, set_id: str, change: Change) -> str | None:
             replay=replay,
             environment=node.environment,
         )
-        made = change.made.get(node.key)
+        made = change.made.get(node.key) if can_run else None
         if made is not None and take_over(session, node, own_id, inputs, made):
             done = frozenset({place})
             followed.update(follow(session, {place: own_id}, done, change.author))
@@ -228,8 +229,11 @@ def open_job(
     backfill: str | None = None,
     replay: str = "",
     environment: str = "",
-) -> None:
-    """Insert the open commit, where it comes from, and the job that will fill it."""
+) -> bool:
+    """Insert the open commit, where it comes from, and the job that will fill it.
+
+    False if that is over already: what it would read ended badly.
+    """
     inputs = list(inputs)
     declared = pipelines.version(session, pipeline.repo, version or pipeline.version)
     assert declared is not None
@@ -275,6 +279,13 @@ def open_job(
     lane = jobs.STREAM if flows.find(session, pipeline.repo) else ""
     jobs.add(session, pipeline.repo, job, str(declared.spec.get("pool") or ""), lane)
     events.emit(session, "job", pipeline.name, {"id": set_id, "state": str(job.state)})
+    for edge, one in inputs:
+        made = jobs.find(session, edge.source, one) if one else None
+        if made is not None and made.state in BAD and (not lane or made.id == set_id):
+            reason = _bad_input(made.pipeline, made.state)
+            end_job(session, pipeline.repo, set_id, JobState.UNRUNNABLE, reason)
+            return False
+    return True
 
 
 def _is_open(session: Session, edge: Edge, commit_id: str) -> bool:
@@ -291,14 +302,23 @@ def _branch(session: Session, pipeline: PipelineRow, branch: str, author: str) -
     return found
 
 
-def _input(session: Session, edge: Edge, moved: Mapping[Place, str | None]) -> str | None:
-    """The commit in force: the set's own, else one that is still being made, else the head."""
+def _input(
+    session: Session, edge: Edge, moved: Mapping[Place, str | None], is_stream: bool
+) -> str | None:
+    """The commit in force: the set's own, else one that is still being made, else the head.
+
+    Without a head it is the one that should have become that, and failed: who reads it cannot
+    run. Only a stream takes it for nothing, since it reads on from where it was.
+    """
     if (edge.source, edge.branch) in moved:
         return moved[(edge.source, edge.branch)]
     if coming := jobs.newest(session, edge.source, edge.branch, unfinished=True):
         return coming.id
     branch = refs.branch(session, edge.source, edge.branch)
-    return branch.head if branch else None
+    if (branch is not None and branch.head is not None) or is_stream:
+        return branch.head if branch else None
+    last = jobs.newest(session, edge.source, edge.branch)
+    return last.id if last is not None and last.state in BAD else None
 
 
 def _name(session: Session, repo: int) -> RepoName:
@@ -309,8 +329,11 @@ def _name(session: Session, repo: int) -> RepoName:
 
 def end_job(
     session: Session, repo: int, job_id: str, state: JobState, reason: str, **facts: object
-) -> None:
-    """A job ends without output: its commit with an error, and all that waits for it with it."""
+) -> list[int]:
+    """A job ends without output: its commit with an error, and all that waits for it with it.
+
+    The pipelines, by their repos, of those of other sets that waited.
+    """
     ended = jobs.end(session, repo, job_id, state, reason, **facts)  # type: ignore[arg-type]
     name = _name(session, repo)
     found = commits.find(session, repo, job_id)
@@ -318,9 +341,16 @@ def end_job(
         _close_with_error(session, repo, found, f"{state}: {reason}" if reason else str(state))
     if ended:
         events.emit(session, "job", name, {"id": job_id, "state": str(state)})
+    waited: list[int] = []
     for below, below_id in jobs.using(session, repo, job_id):
-        what = "failed" if state is JobState.FAILURE else f"is {state}"
-        end_job(session, below, below_id, JobState.UNRUNNABLE, f"its input {name} {what}")
+        why = _bad_input(name, state)
+        further = end_job(session, below, below_id, JobState.UNRUNNABLE, why)
+        waited += further if below_id == job_id else [below, *further]
+    return waited
+
+
+def _bad_input(name: RepoName, state: JobState) -> str:
+    return f"its input {name} {'failed' if state is JobState.FAILURE else f'is {state}'}"
 
 
 def _close_with_error(session: Session, repo: int, commit: Commit, error: str) -> None:

@@ -28,10 +28,13 @@ class JobState(StrEnum):
 
 
 OVER = frozenset({JobState.SUCCESS, JobState.FAILURE, JobState.KILLED, JobState.UNRUNNABLE})
-_ENDS = OVER - {JobState.SUCCESS}
+TIMED_OUT = "timed out after"
+"""So begins the reason of a job that was killed since it took longer than it may."""
+BAD = OVER - {JobState.SUCCESS}
+"""How a job ends whose commit nobody may read."""
 MOVES: dict[JobState, frozenset[JobState]] = {
-    JobState.CREATED: _ENDS | {JobState.WAITING, JobState.RUNNING},
-    JobState.WAITING: _ENDS | {JobState.RUNNING},
+    JobState.CREATED: BAD | {JobState.WAITING, JobState.RUNNING},
+    JobState.WAITING: BAD | {JobState.RUNNING},
     # A retry, or a worker that took over, starts again from waiting or running.
     JobState.RUNNING: OVER | {JobState.FINISHING, JobState.WAITING, JobState.RUNNING},
     JobState.FINISHING: OVER | {JobState.WAITING, JobState.RUNNING},
@@ -125,6 +128,12 @@ class Job:
 
     environment: str = ""
     """The one that it runs in; "" if in none."""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether it ended badly by itself: not since somebody stopped it, or its input failed."""
+        is_late = self.state is JobState.KILLED and self.reason.startswith(TIMED_OUT)
+        return self.state is JobState.FAILURE or is_late
 
     @property
     def is_stream(self) -> bool:

@@ -105,7 +105,7 @@ class Noticing:
             yield from _of_delivery(session, event)
             return
         state = event.facts.get("state")
-        if state not in (JobState.SUCCESS, JobState.FAILURE):
+        if state not in (JobState.SUCCESS, JobState.FAILURE, JobState.KILLED):
             return
         repo = repos.key_of(session, event.repo)
         job = jobs.find(session, repo, event.facts["id"]) if repo is not None else None
@@ -116,7 +116,7 @@ class Noticing:
         if names and Kind.CHECK_FAILED in self._wanted:
             text = f"broke its expectations: {', '.join(names)}"
             yield self._message(Kind.CHECK_FAILED, job, text, event, names)
-        elif job.state is JobState.FAILURE:
+        elif job.is_failure:
             yield self._message(Kind.FAILED, job, "failed", event, names)
         if job.state is JobState.SUCCESS and _failed_before(session, repo, job):
             yield self._message(Kind.RECOVERED, job, "works again", event)
@@ -130,7 +130,7 @@ class Noticing:
             text,
             job.finished or event.at,
             job.id,
-            job.reason if job.state is JobState.FAILURE else "",
+            job.reason if job.is_failure else "",
             names,
             position=event.position,
         )
@@ -154,6 +154,6 @@ def _failed_before(session: Session, repo: int, job: Job) -> bool:
     for one in jobs.listed(session, repo=repo, limit=_RECENT):
         if one.branch != job.branch or (one.created, one.id) >= (job.created, job.id):
             continue
-        if one.state in (JobState.SUCCESS, JobState.FAILURE):
-            return one.state is JobState.FAILURE
+        if one.state is JobState.SUCCESS or one.is_failure:
+            return one.is_failure
     return False

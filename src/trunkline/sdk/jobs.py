@@ -85,7 +85,7 @@ class Jobs(LakeBase):
             bell.wait(seen, LOOK_SECONDS)
 
     def cancel_job(self, job: str, reason: str = "") -> Job:
-        """Stop a job and all of its set that waits for it."""
+        """Stop a job and all that waits for it."""
         from trunkline.lake import control
 
         why = reason or f"cancelled by {self.author}"

@@ -39,10 +39,10 @@ class RunReport:
 
     @property
     def failed(self) -> int:
-        bad = (JobState.FAILURE, JobState.UNRUNNABLE)
         ingests = sum(bool(one.error) for one in self.ingests)
         undelivered = sum(one.state is DeliveryState.FAILED for one in self.deliveries)
-        return sum(job.state in bad for job in self.jobs) + ingests + undelivered
+        bad = sum(one.is_failure or one.state is JobState.UNRUNNABLE for one in self.jobs)
+        return bad + ingests + undelivered
 
     def to_dict(self) -> dict[str, object]:
         return {

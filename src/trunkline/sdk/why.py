@@ -13,7 +13,7 @@ from trunkline.lake.control import find_backfill
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.pipelines import require
 from trunkline.model.commits import RepoName
-from trunkline.model.jobs import DatumInfo, DatumState, Job, JobInput, JobState
+from trunkline.model.jobs import BAD, DatumInfo, DatumState, Job, JobInput, JobState
 from trunkline.model.pipelines import INGEST
 from trunkline.model.words import count, job_words, reasons
 from trunkline.pipelines.cron import slot_name
@@ -75,7 +75,7 @@ def why_pipeline(core: Core, name: RepoName, shown: Shown = lambda job: job) -> 
             lines += _last(session, row, last, shown)
         lines += _failed_datums(core, row.repo, last) if last else []
         with core.database.read() as session:
-            lines += _unread(session, row, last) if flow is None else []
+            lines += _unread(session, row, last, shown) if flow is None else []
     return lines + _timing(core, row)
 
 
@@ -237,20 +237,24 @@ def _outcome(session: Session, repo: int, job: Job, shown: Shown) -> Iterator[st
 
 
 def _root_causes(session: Session, job: Job, shown: Shown) -> Iterator[str]:
-    """What failed first, of the jobs of its set that it could not do without."""
-    mates = {one.pipeline: one for one in jobs.listed(session, id_prefix=job.id)}
-    waiting, known = [one.repo for one in job.inputs], {job.pipeline}
+    """What failed first, of the jobs that it could not do without."""
+    waiting, known = [*job.inputs], {(job.pipeline, job.id)}
     while waiting:
-        name = waiting.pop()
-        mate = mates.get(name)
-        if mate is None or name in known:
+        one = waiting.pop()
+        source = repos.key_of(session, one.repo)
+        made = jobs.find(session, source, one.commit) if source and one.commit else None
+        if made is None or (made.pipeline, made.id) in known:
             continue
-        known.add(name)
-        if mate.state is JobState.UNRUNNABLE:
-            waiting += [one.repo for one in mate.inputs]
-        elif mate.state in (JobState.FAILURE, JobState.KILLED) and (seen := shown(mate)):
-            verb = "failed" if mate.state is JobState.FAILURE else "was stopped"
-            yield f"{seen.pipeline} {verb}: {' '.join(seen.reason.split()).rstrip('.')}."
+        known.add((made.pipeline, made.id))
+        if made.state is JobState.UNRUNNABLE:
+            waiting += made.inputs
+        elif made.state in BAD and (seen := shown(made)):
+            yield _badly(seen)
+
+
+def _badly(job: Job) -> str:
+    verb = "failed" if job.state is JobState.FAILURE else "was stopped"
+    return f"{job.pipeline} {verb}: {' '.join(job.reason.split()).rstrip('.')}."
 
 
 def _waits(session: Session, repo: int, job: Job) -> Iterator[str]:
@@ -317,7 +321,7 @@ def _last(session: Session, row: PipelineRow, last: Job | None, shown: Shown) ->
     yield from outcome[1:]
 
 
-def _unread(session: Session, row: PipelineRow, last: Job | None) -> Iterator[str]:
+def _unread(session: Session, row: PipelineRow, last: Job | None, shown: Shown) -> Iterator[str]:
     """Whether there is anything that its last job has not read, and why that started nothing."""
     read = {one.name: one.commit for one in last.inputs} if last else {}
     fresh, empty = [], []
@@ -325,19 +329,26 @@ def _unread(session: Session, row: PipelineRow, last: Job | None) -> Iterator[st
         branch = refs.branch(session, edge.source, edge.branch)
         place = f"{repos.name_of(session, edge.source)}@{edge.branch}"
         head = branch.head if branch else None
-        if head is None:
+        if head is None and not read.get(edge.name):
             empty.append(place)
-        elif head != read.get(edge.name):
+        elif head is not None and head != read.get(edge.name):
             fresh.append(place)
             if not edge.propagation:
                 yield f"{place} has commits that it has not read, but they start no job."
+        newest = jobs.newest(session, edge.source, edge.branch)
+        failed = shown(newest) if newest is not None and newest.state in BAD else None
+        if failed is not None and failed.id != read.get(edge.name):
+            at = f"is at {head[:12]}, its last good commit" if head else "has no good commit"
+            yield f"{place} {at}. {_badly(failed)}"
         for trigger in timing.triggers(session, edge.source):
             if trigger.branch == edge.branch:
                 said = trigger.verdict or "it has not moved yet"
                 yield f"{place} follows {trigger.trigger.branch} by a trigger: {said}."
     if empty:
-        yield f"It has no data to read: {', '.join(dict.fromkeys(empty))} has no commits yet."
-    if last is not None and not fresh:
+        places = list(dict.fromkeys(empty))
+        have = "has" if len(places) == 1 else "have"
+        yield f"It has no data to read: {', '.join(places)} {have} no commits yet."
+    if last is not None and not fresh and last.state is not JobState.UNRUNNABLE:
         yield f"Nothing is new: all that it reads is as job {last.short_id} read it."
 
 

@@ -87,7 +87,7 @@ async def wait_for_job(
 
 @routes.POST(f"{ONE}/cancel", WRITE_REPO)
 def cancel_job(call: Caller, project: str, repo: str, job: str, body: Cancel) -> Job:
-    """Stop a job and all of its set that waits for it."""
+    """Stop a job and all that waits for it."""
     return shown_job(call, call.lake.cancel_job(f"{project}/{repo}@{job}", body.reason))
 
 

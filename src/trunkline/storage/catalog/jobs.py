@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from trunkline.model.commits import RepoName
-from trunkline.model.jobs import OVER, Counts, Job, JobInput, JobState
+from trunkline.model.jobs import OVER, TIMED_OUT, Counts, Job, JobInput, JobState
 from trunkline.storage.catalog.database import Row, Session
 
 _SELECT = """
@@ -232,10 +232,11 @@ def overview(session: Session) -> dict[str, int]:
                       AS jobs_waiting,
                   (SELECT count(*) FROM jobs WHERE finished IS NULL AND expires > :now)
                       AS jobs_running,
-                  (SELECT count(*) FROM jobs j WHERE j.state IN ('failure', 'unrunnable')
+                  (SELECT count(*) FROM jobs j
+                   WHERE (j.state IN ('failure', 'unrunnable') OR j.reason LIKE :late)
                    AND j.environment = '' AND NOT EXISTS (SELECT 1 FROM jobs n WHERE n.repo = j.repo
                        AND n.branch = j.branch AND n.created > j.created)) AS jobs_failed""",
-        {"now": session.now()},
+        {"now": session.now(), "late": f"{TIMED_OUT}%"},
     )
     assert row is not None
     names = ("pipelines", "jobs_waiting", "jobs_running", "jobs_failed")
@@ -365,13 +366,19 @@ def replace_reason(session: Session, repo: int, job_id: str, before: str, after:
     )
 
 
-def using(session: Session, repo: int, job_id: str) -> list[tuple[int, str]]:
-    """Unfinished jobs of the same set that read this one's output."""
+def using(
+    session: Session, repo: int, job_id: str, state: JobState | None = None
+) -> list[tuple[int, str]]:
+    """Jobs that cannot do without this one's output: the unfinished, or those in a state.
+
+    A stream reads what comes after what it has read: it passes by what others left undone.
+    """
     rows = session.all(
-        """SELECT j.repo, j.id FROM provenance p JOIN jobs j ON j.repo = p.repo AND j.id = p.id
-           WHERE p.source_repo = :repo AND p.source_id = :id AND j.finished IS NULL
-             AND j.id = :id""",
-        {"repo": repo, "id": job_id},
+        f"""SELECT j.repo, j.id FROM provenance p JOIN jobs j ON j.repo = p.repo AND j.id = p.id
+           WHERE p.source_repo = :repo AND p.source_id = :id
+             AND {"j.finished IS NULL" if state is None else "j.state = :state"}
+             AND (j.id = :id OR j.lane <> :stream)""",
+        {"repo": repo, "id": job_id, "state": str(state or ""), "stream": STREAM},
     )
     return [(row["repo"], row["id"]) for row in rows]
 
