@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tests.tables.reading import orc_bytes, parquet, put
+from tests.tables.test_moments import EDGES, int96, rows_of
 
 AT = datetime(2026, 1, 1, 12, 0, 0, 123456)
 OLD = datetime(1930, 1, 1, 12, 0, 0, 1)
@@ -52,3 +53,11 @@ def test_spark_reads_what_arrow_reads(lake, spark, name):
     theirs = [row.asDict(recursive=True) for row in table.collect()]
     key = ours.column_names[0]
     assert sorted(map(str, theirs)) == sorted(map(str, ours.to_pylist())), key
+
+
+def test_spark_reads_moments_of_int96_however_deep(lake, spark):
+    put(lake, {"/a.parquet": int96(rows_of(EDGES))})
+    theirs = lake.table("orders").toArrow().sort_by("id")
+    assert theirs["valid_to"].to_pylist() == EDGES
+    ours = lake.table("orders").arrow().sort_by("id")
+    assert theirs.select(["s", "m"]).to_pylist() == ours.select(["s", "m"]).to_pylist()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.tables.lakes import entries, rows, spec
+from tests.tables.lakes import entries, files, rows, spec
+from tests.tables.test_moments import EDGES
 from trunkline.errors import SchemaClash
 from trunkline.tables.writing.fingerprint import same_rows, total
 
@@ -50,3 +51,15 @@ def test_dataframes_and_arrow_share_a_table(lake, sql):
         lake.write_table("orders", sql("SELECT 'x' AS id"))
     lake.delete_from("orders", "id = 2")
     assert [row["id"] for row in rows(lake, "orders")] == [1]
+
+
+def test_moments_of_all_times_are_counted_in_microseconds(lake, sql):
+    shown = [one.isoformat(" ") for one in EDGES]
+    values = ", ".join(f"({n}, TIMESTAMP '{one}')" for n, one in enumerate(shown))
+    frame = sql(f"SELECT id, at, named_struct('at', at) AS s FROM VALUES {values} AS t(id, at)")
+    lake.write_table("orders", frame)
+    for path, table in files(lake, "orders").items():
+        assert str(table.schema.field("at").type) == "timestamp[us, tz=UTC]", path
+    found = {row["id"]: (row["at"], row["s"]["at"]) for row in rows(lake, "orders")}
+    assert found == {n: (one, one) for n, one in enumerate(EDGES)}
+    assert all('"at":[-' in one.stats or '"at":[2' in one.stats for one in entries(lake, "orders"))

@@ -22,6 +22,12 @@ HADOOP_CONF = {
     # Damaged bytes are an error, never wrong rows.
     "parquet.page.verify-checksum.enabled": "true",
 }
+# Days before 1582 as they are counted everywhere else. Files of Spark 2 say so in their footers.
+_CALENDARS = [
+    f"spark.sql.parquet.{kind}RebaseModeIn{way}"
+    for kind in ("datetime", "int96")
+    for way in ("Read", "Write")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,9 @@ class SparkOptions:
             "spark.python.unix.domain.socket.enabled": "true",
             # The same rows wherever they are computed.
             "spark.sql.session.timeZone": "UTC",
+            # INT96, as it is otherwise, has no bounds, and other readers overflow.
+            "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+            **dict.fromkeys(_CALENDARS, "CORRECTED"),
             # Small files share tasks: with 4 MiB, as it is otherwise, a thousand make dozens.
             "spark.sql.files.openCostInBytes": str(64 << 10),
             # A few partitions are written side by side, without sorting the rows first.

@@ -143,7 +143,7 @@ class DeltaFeed(Feed):
             if _by_scan_only(table):
                 yield from pa.RecordBatchReader.from_stream(table.scan())
             else:
-                yield from table.to_pyarrow_dataset().to_batches()
+                yield from _dataset(table).to_batches()
 
     def _rows_of(self, table: DeltaTable, versions: list[_Version]) -> Iterator[pa.RecordBatch]:
         """Rows of files that were added; of those that were compacted since, as they were."""
@@ -160,7 +160,7 @@ class DeltaFeed(Feed):
                 seen = table
                 if number != table.version():
                     seen = open_delta(self._url, self._storage, number)
-                dataset = seen.to_pyarrow_dataset()
+                dataset = _dataset(seen)
                 found = {one.path: one for one in dataset.get_fragments()}
                 for path in sorted(wanted):
                     yield from self._file(found.get(path), path, dataset.schema)
@@ -220,6 +220,14 @@ def _files(table: DeltaTable) -> set[str]:
 
     paths = pa.table(table.get_add_actions(flatten=True)).column("path")
     return {unquote(path) for path in paths.to_pylist()}
+
+
+def _dataset(table: DeltaTable) -> Any:
+    from pyarrow.dataset import ParquetReadOptions
+
+    # As tables of our own are read: nanoseconds overflow before 1677 and after 2262.
+    options = ParquetReadOptions(coerce_int96_timestamp_unit="us")
+    return table.to_pyarrow_dataset(parquet_read_options=options)
 
 
 def _by_scan_only(table: DeltaTable) -> bool:

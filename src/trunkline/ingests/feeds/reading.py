@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from trunkline.errors import Usage
 from trunkline.ingests.feeds.base import Columns, CsvText, JsonLines, Piece, Records, Refused
 from trunkline.tables.layout import compression_of, extension_of
+from trunkline.tables.reading.opening import open_parquet, parquet_schema
 
 CHUNK = 16 << 20
 _KINDS = {
@@ -160,14 +161,14 @@ def _csv(file: Readable, source: str, delimiter: str) -> Iterator[Piece]:
 
 def _parquet(file: Readable, source: str) -> Iterator[Piece]:
     import pyarrow as pa
-    from pyarrow import parquet
 
     try:
-        opened = parquet.ParquetFile(file)
+        opened = open_parquet(file)
+        schema = parquet_schema(opened)
         waiting: list[Any] = []
         size = 0
         for batch in opened.iter_batches():
-            waiting.append(batch)
+            waiting.append(batch.cast(schema))
             size += batch.nbytes
             if size >= CHUNK:
                 yield Columns(pa.Table.from_batches(waiting), source)

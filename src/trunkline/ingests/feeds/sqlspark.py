@@ -16,6 +16,7 @@ from trunkline.connect.databases import Database
 from trunkline.connect.sqlreading import Origin, bounds, spelt
 from trunkline.errors import Precondition
 from trunkline.ingests.feeds.base import Columns, Piece, Site
+from trunkline.tables.reading.opening import open_parquet
 from trunkline.tables.types import from_arrow_type
 
 _DRIVERS = {
@@ -32,7 +33,6 @@ def parts_of(
 ) -> Iterator[Piece]:
     """All rows; with `before` those whose growing column is less."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     from trunkline.engine.jdbc import JdbcTable, Split, copy_table
 
@@ -63,7 +63,7 @@ def parts_of(
     with tempfile.TemporaryDirectory(prefix="trunkline-jdbc-") as folder:
         copy_table(site.spark(), table, split, f"{folder}/rows")
         for path in sorted(Path(folder, "rows").glob("*.parquet")):
-            with parquet.ParquetFile(path) as file:
+            with open_parquet(path) as file:
                 for batch in file.iter_batches(_ROWS):
                     # Spark's files have moments without their zone, which is UTC.
                     yield Columns(pa.Table.from_batches([batch]).cast(wanted), source)

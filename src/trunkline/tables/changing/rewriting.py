@@ -19,7 +19,7 @@ from trunkline.model.refs import Ref
 from trunkline.model.tables import Format, Schema, TableSpec, WriteMode
 from trunkline.tables.describe import Table, describe
 from trunkline.tables.layout import is_data
-from trunkline.tables.reading.opening import arrow_source, unreadable
+from trunkline.tables.reading.opening import arrow_source, open_parquet, unreadable
 from trunkline.tables.writing.arrowwrite import write_batches
 from trunkline.tables.writing.casting import arrow_schema, fitted
 from trunkline.tables.writing.storing import refuse_open_commit, table_name
@@ -190,13 +190,12 @@ def rows_of(
 ) -> pa.RecordBatchReader:
     """The rows of a Parquet file in the columns of the table, or in some of them."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     if columns is not None:
         wanted = {name.casefold() for name in columns}
         schema = Schema(tuple(c for c in schema if c.name.casefold() in wanted))
     try:
-        file = parquet.ParquetFile(arrow_source(core, entry), page_checksum_verification=True)
+        file = open_parquet(arrow_source(core, entry))
     except (pa.ArrowException, OSError) as error:
         raise unreadable(core, entry, "the table", "Parquet", error) from None
     names = {column.name.casefold() for column in schema}

@@ -12,7 +12,13 @@ from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
 from trunkline.model.tables import Column, Format, Schema
 from trunkline.tables.discovery.facts import Fact, Shape
-from trunkline.tables.reading.opening import arrow_source, kind_of, unreadable
+from trunkline.tables.reading.opening import (
+    arrow_source,
+    kind_of,
+    open_parquet,
+    parquet_schema,
+    unreadable,
+)
 from trunkline.tables.types import from_arrow
 from trunkline.tables.unite import refuse_twins
 
@@ -45,22 +51,12 @@ def examine(core: Core, entries: Sequence[Entry], format_: Format, where: str) -
 
 
 def _parquet(core: Core, entry: Entry, known: dict[object, Shape]) -> Fact:
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(arrow_source(core, entry)) as file:
-        metadata = file.metadata
-    schema = metadata.schema.to_arrow_schema().remove_metadata()
-    old_times = tuple(
-        leaf.path
-        for leaf in map(metadata.schema.column, range(len(metadata.schema)))
-        if leaf.physical_type == "INT96"
-    )
-    shape = known.get((schema, old_times))
+    with open_parquet(arrow_source(core, entry)) as file:
+        metadata, schema = file.metadata, parquet_schema(file)
+    shape = known.get(schema)
     if shape is None:
         found = from_arrow(schema, entry.path)
-        # These have no zone in the file, but all who write them mean moments.
-        columns = [Column(c.name, "timestamp" if c.name in old_times else c.type) for c in found]
-        shape = known[schema, old_times] = _shape(columns, entry, _nanoseconds(schema, old_times))
+        shape = known[schema] = _shape(list(found), entry, _nanoseconds(schema))
     return Fact(shape, metadata.num_rows, bounds(metadata, schema))
 
 
@@ -84,15 +80,12 @@ def _shape(columns: list[Column], entry: Entry, options: tuple[tuple[str, str], 
     return Shape(schema, options)
 
 
-def _nanoseconds(schema: pa.Schema, old_times: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _nanoseconds(schema: pa.Schema) -> tuple[tuple[str, str], ...]:
     """The columns that Spark takes for whole numbers only, as pandas writes them."""
     import pyarrow.types as kinds
 
     names = [
-        field.name
-        for field in schema
-        if kinds.is_timestamp(field.type) and field.type.unit == "ns"
-        if field.name not in old_times
+        field.name for field in schema if kinds.is_timestamp(field.type) and field.type.unit == "ns"
     ]
     return ((NANOSECONDS, json.dumps(names)),) if names else ()
 

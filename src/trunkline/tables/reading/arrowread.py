@@ -13,7 +13,7 @@ from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema
 from trunkline.tables.describe import Table
 from trunkline.tables.reading.conditions import Condition, checked, may_match, row_filter
-from trunkline.tables.reading.opening import arrow_source, kind_of, unreadable
+from trunkline.tables.reading.opening import arrow_source, kind_of, open_parquet, unreadable
 from trunkline.tables.types import to_arrow, to_arrow_type
 
 if TYPE_CHECKING:
@@ -149,9 +149,7 @@ def _columnar_batches(
         for stripe in range(file.nstripes):
             yield file.read_stripe(stripe, columns=names)
         return
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(source, page_checksum_verification=True) as parquet:
+    with open_parquet(source) as parquet:
         names = _spelled(parquet.schema_arrow.names, inside)
         yield from parquet.iter_batches(BATCH_ROWS, columns=names, use_threads=True)
 

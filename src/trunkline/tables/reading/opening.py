@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from trunkline.errors import Precondition, TrunklineError
 from trunkline.lake import files
@@ -17,6 +17,9 @@ from trunkline.model.entries import Entry
 from trunkline.model.tables import Format
 from trunkline.tables.layout import compression_of
 from trunkline.tables.physical import local_path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Where DuckDB says that something is, which tells nobody anything.
 _place = re.compile(r"(Invalid Input Error: | in file \"[^\"]*\")")
@@ -65,6 +68,46 @@ def arrow_source(core: Core, entry: Entry) -> Any:
     if entry.offset is not None or entry.size <= _AHEAD:
         return pa.BufferReader(b"".join(files.read(core, entry)))
     return pa.PythonFile(io.BufferedReader(RangeFile(core, entry), _AHEAD), mode="r")
+
+
+def open_parquet(source: Any) -> Any:
+    """A Parquet file for Arrow. Its checksums count, and INT96 is in microseconds: nanoseconds,
+    as Arrow has it otherwise, overflow before 1677 and after 2262 without a word.
+    """
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(source, page_checksum_verification=True, coerce_int96_timestamp_unit="us")
+
+
+def parquet_schema(file: Any) -> pa.Schema:
+    """The columns of an opened file. INT96 has no zone there, but all who write it mean moments."""
+    schema: pa.Schema = file.schema_arrow.remove_metadata()
+    leaves = [file.schema.column(index).physical_type for index in range(len(file.schema))]
+    if "INT96" not in leaves:
+        return schema
+    import pyarrow as pa
+
+    kinds = iter(leaves)
+    return pa.schema([one.with_type(_with_moments(one.type, kinds)) for one in schema])
+
+
+def _with_moments(type_: pa.DataType, leaves: Iterator[str]) -> pa.DataType:
+    """The type with a zone where its leaves, which are in the order of the file's, are INT96."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_map(type_):
+        key, item = (
+            one.with_type(_with_moments(one.type, leaves))
+            for one in (type_.key_field, type_.item_field)
+        )
+        return pa.map_(key, item)
+    if types.is_struct(type_):
+        return pa.struct([one.with_type(_with_moments(one.type, leaves)) for one in type_])
+    if types.is_nested(type_):
+        inner = type_.value_field
+        return pa.list_(inner.with_type(_with_moments(inner.type, leaves)))
+    return pa.timestamp("us", "UTC") if next(leaves) == "INT96" else type_
 
 
 def text_stream(core: Core, entry: Entry) -> Any:
