@@ -369,3 +369,38 @@ assert fsspec.get_filesystem_class("tl").__name__ == "LakeFileSystem"
 assert not {"pyspark", "fastapi", "httpx2", "pandas"} & set(sys.modules), sorted(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+BESIDE = (
+    "t/_table.json",
+    "t/_quarantine/rule/a.parquet",
+    "_late/clicks/a.parquet",
+    "t/_malformed/a.parquet",
+    "_ingest/taken/a:",
+)
+
+
+def test_what_the_lake_keeps_beside_files_is_hidden(lake: Lake, fs: LakeFileSystem) -> None:
+    seen = ("t/a.parquet", "t/_own/b.parquet", "x_late/c.parquet")
+    with lake.commit("orders") as commit:
+        for name in (*seen, *BESIDE):
+            commit.put(f"/{name}", b"1")
+    root, whole = "orders@main", sorted(f"orders@main/{one}" for one in seen)
+    assert fs.find(root) == whole
+    assert fs.glob(f"{root}/**/*.parquet") == whole
+    assert sorted(f"{top}/{one}" for top, _, files in fs.walk(root) for one in files) == whole
+    assert sorted(fs.ls(root, detail=False)) == [f"{root}/t", f"{root}/x_late"]
+    assert fs.du(root) == len(seen)
+    assert fs.glob(f"{root}/*") == [f"{root}/t", f"{root}/x_late"]
+    for name in BESIDE:
+        assert fs.exists(f"{root}/{name}")
+        assert fs.cat_file(f"{root}/{name}") == b"1"
+        assert f"{root}/{name}" in fs.find(f"{root}/{name.rpartition('/')[0]}") or "_table" in name
+    assert fs.glob(f"{root}/*/_quarantine/**/*.parquet") == [f"{root}/t/_quarantine/rule/a.parquet"]
+    assert fs.glob(f"{root}/**/_table.json") == [f"{root}/t/_table.json"]
+    assert fs.ls(f"{root}/t/_quarantine", detail=False) == [f"{root}/t/_quarantine/rule"]
+    # A table that is moved takes its description along.
+    fs.mv(f"{root}/t", f"{root}/u", recursive=True)
+    moved = {one.path for one in lake.ls("orders@main", recursive=True, hidden=True)}
+    old = {f"/{one}" for one in (*seen, *BESIDE)}
+    assert moved == {one.replace("/t/", "/u/") for one in old}

@@ -105,7 +105,7 @@ class Graph:
         where = ref.partition(":")[0]
         return {
             info.path: self.lake.read(f"{where}:{info.path}").decode()
-            for info in self.lake.ls(ref, recursive=True)
+            for info in self.lake.ls(ref, recursive=True, hidden=True)
         }
 
     def sets(self, name: str) -> list[str]:

@@ -88,6 +88,6 @@ class Tables:
         """Data files of a commit with the object that holds each."""
         return {
             info.path: info.hash
-            for info in self.lake.ls(ref, recursive=True)
+            for info in self.lake.ls(ref, recursive=True, hidden=True)
             if not info.path.endswith("_table.json")
         }

@@ -10,13 +10,16 @@ const FOR_EVER = { staleTime: Number.POSITIVE_INFINITY };
 
 /** What is at a path. All are asked by a commit's ID, so they never change. */
 export const fileQueries = {
-  folder: (repo: RepoName, commit: string, path: string) =>
+  folder: (repo: RepoName, commit: string, path: string, hidden: boolean) =>
     infiniteQueryOptions({
-      queryKey: key("fixed", repo, "folder", commit, path),
+      queryKey: key("fixed", repo, "folder", commit, path, hidden),
       queryFn: ({ pageParam }) =>
         data(
           api.GET("/api/v1/repos/{project}/{repo}/files", {
-            params: { path: repo, query: { at: commit, path, limit: PAGE, cursor: pageParam } },
+            params: {
+              path: repo,
+              query: { at: commit, path, hidden, limit: PAGE, cursor: pageParam },
+            },
           }),
         ),
       initialPageParam: undefined as string | undefined,

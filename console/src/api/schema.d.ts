@@ -8031,6 +8031,8 @@ export interface operations {
                 path?: string;
                 recursive?: boolean;
                 hashes?: boolean;
+                /** @description Also what the lake keeps beside the files: _table.json and so on. */
+                hidden?: boolean;
                 /** @description How many items at most. */
                 limit?: number;
                 /** @description Go on after the page that gave this as `next`. */

@@ -109,8 +109,9 @@ def _refs(lake: Lake, typed: str) -> Iterator[str]:
     if not colon:
         yield from _revisions(lake, typed)
         return
-    folder = path.rpartition("/")[0] + "/"
-    for file in lake.ls(f"{place}:{folder}", hashes=False):
+    folder, _, name = path.rpartition("/")
+    hidden = name.startswith("_")
+    for file in lake.ls(f"{place}:{folder}/", hashes=False, hidden=hidden):
         slash = "/" if file.type == "folder" and not file.path.endswith("/") else ""
         yield f"{place}:{file.path}{slash}"
 

@@ -145,14 +145,20 @@ def byte_range(text: str) -> tuple[int, int | None]:
 
 @app.command()
 def ls(
-    ctx: typer.Context, ref: Ref, recursive: Recursive = False, long: Long = False,
+    ctx: typer.Context,
+    ref: Ref,
+    recursive: Recursive = False,
+    long: Long = False,
     exact: Exact = False,
-) -> None:  # fmt: skip
+    hidden: Annotated[
+        bool, typer.Option("--all", "-a", help="Also _table.json, _quarantine and the like.")
+    ] = False,
+) -> None:
     """List a folder, or everything below it with -r."""
     run = session.of(ctx)
     hashes = long or run.settings.flag("json")
     with run.open() as lake:
-        files = lake.ls(ref, recursive=recursive, hashes=hashes)
+        files = lake.ls(ref, recursive=recursive, hashes=hashes, hidden=hidden)
         run.output.each(files, views.file_line(long, exact))
 
 

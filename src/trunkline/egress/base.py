@@ -18,9 +18,7 @@ from trunkline.lake import files
 from trunkline.lake.core import Core
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.egress import Target
-from trunkline.model.entries import Entry, line_path
-from trunkline.model.streams import LATE, MALFORMED
-from trunkline.model.tables import QUARANTINE, TABLE_FILE
+from trunkline.model.entries import Entry
 from trunkline.storage.catalog import erasures
 
 if TYPE_CHECKING:
@@ -74,17 +72,15 @@ class Shipment:
         tree = self.core.tree(self.commit)
         with self.core.database.read() as session:
             gone = erasures.places(session)
-        start = 0 if tree.find(self.path.encode()) else len(self.path.rstrip("/").encode())
         return [
             line
-            for line in files.lines_below(tree, self.path)
-            if not _is_ours(line_path(line)[start:])
-            and not (gone and erasures.place_of(Entry.decode(line)) in gone)
+            for line in files.shown_below(tree, self.path)
+            if not (gone and erasures.place_of(Entry.decode(line)) in gone)
         ]
 
     def files(self) -> Iterator[Entry]:
-        """Files below the path, without what the lake keeps beside tables: `_quarantine/`,
-        `_late/`, `_malformed/`, `_table.json`; and without those that were erased."""
+        """Files below the path, without what the lake keeps beside them (`model.hidden`), and
+        without those that were erased."""
         return map(Entry.decode, self.lines())
 
     def open(self, entry: Entry) -> Iterator[bytes]:
@@ -128,14 +124,6 @@ class Shipment:
         place = f"{commit.repo}@{commit.short_id}"
         name = place if self.path == "/" else f"{place}:{self.path}"
         return describe(self.core, self.core.tree(commit), self.path, name)
-
-
-_KEPT_BESIDE = frozenset(name.encode() for name in (QUARANTINE, LATE, MALFORMED))
-
-
-def _is_ours(path: bytes) -> bool:
-    *folders, name = path.split(b"/")
-    return name == TABLE_FILE.encode() or not _KEPT_BESIDE.isdisjoint(folders)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from fsspec.callbacks import DEFAULT_CALLBACK
 from trunkline.errors import BranchMoved
 from trunkline.filesystem.failures import as_os_errors, is_folder, numbered
 from trunkline.filesystem.files import LakeWriter
+from trunkline.filesystem.looking import whole_folders
 from trunkline.filesystem.paths import LakePath
 from trunkline.filesystem.reading import Reading
 from trunkline.filesystem.transactions import FileTransaction
@@ -124,11 +125,11 @@ class LakeFileSystem(Reading):
             super().put(*args, **options)
 
     def copy(self, *args: Any, **options: Any) -> None:
-        with self._together():
+        with self._together(), whole_folders():
             super().copy(*args, **options)
 
     def mv(self, *args: Any, **options: Any) -> None:
-        with self._together():
+        with self._together(), whole_folders():
             super().mv(*args, **options)
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -14,11 +16,25 @@ from trunkline.errors import NotFound
 from trunkline.filesystem.failures import as_os_errors, is_folder
 from trunkline.filesystem.paths import LakePath, parse
 from trunkline.model.files import FileInfo, FileType
+from trunkline.model.hidden import HIDDEN_NAMES, hidden
 from trunkline.sdk import open as open_lake
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.places import find_place
 
 Info = dict[str, Any]
+
+_SHOWN: ContextVar[str] = ContextVar("shown", default="")
+"""Names that are shown to whoever moves whole folders, although they are hidden."""
+
+
+@contextmanager
+def whole_folders() -> Iterator[None]:
+    """Folders are listed with what is hidden in them: a copy of a table needs its description."""
+    token = _SHOWN.set("/".join(HIDDEN_NAMES))
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
 
 
 class _OfItsLake(type(AbstractFileSystem)):  # type: ignore[misc]
@@ -83,9 +99,13 @@ class Looking(AbstractFileSystem, metaclass=_OfItsLake):  # type: ignore[misc]
         return True
 
     def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
+        """What is in a folder; what the lake keeps beside the files, if `asked` names it."""
         with as_os_errors():
-            found = self._list(self._parse(path))
+            found = self._list(self._parse(path), options.get("asked"))
         return found if detail else [one["name"] for one in found]
+
+    def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
+        return super().glob(path, maxdepth, **{"asked": path, **options})
 
     def find(
         self,
@@ -103,7 +123,7 @@ class Looking(AbstractFileSystem, metaclass=_OfItsLake):  # type: ignore[misc]
             return super().find(path, maxdepth, withdirs, detail, **options)
         try:
             with as_os_errors():
-                files = [info_of(where, one) for one in self.lake.ls(where.ref, recursive=True)]
+                files = self._below(where, options.get("asked"), recursive=True)
         except FileNotFoundError:
             files = []
         found = {one["name"]: one for one in files}
@@ -147,11 +167,21 @@ class Looking(AbstractFileSystem, metaclass=_OfItsLake):  # type: ignore[misc]
             return False
         return any(one.name == where.repo for one in self.lake.projects())
 
-    def _list(self, where: LakePath | None) -> list[Info]:
+    def _below(self, where: LakePath, asked: str | None, **options: bool) -> list[Info]:
+        """What a path lists. Where `asked` is given, it says which hidden names are shown."""
+        asked = _SHOWN.get() or asked
+        found = self.lake.ls(where.ref, hidden=asked is not None, **options)
+        return [
+            info_of(where, one)
+            for one in found
+            if asked is None or not hidden(one.path, f"{where.path}/{asked}")
+        ]
+
+    def _list(self, where: LakePath | None, asked: str | None) -> list[Info]:
         if where is None:
             return [folder_named(one.name.repo) for one in self.lake.repos()]
         try:
-            return [info_of(where, one) for one in self.lake.ls(where.ref, hashes=False)]
+            return self._below(where, asked, hashes=False)
         except NotFound:
             if not self._is_project(where):
                 raise

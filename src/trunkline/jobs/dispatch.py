@@ -14,6 +14,7 @@ from trunkline.engine.runner.task import Row, encode_set
 from trunkline.jobs.context import Context
 from trunkline.jobs.planning import Decision
 from trunkline.lake.manifests import Tree
+from trunkline.model.hidden import shown
 from trunkline.pipelines.datums import datum_hash, datum_id
 
 SETS_PER_CORE = 4
@@ -70,9 +71,9 @@ class _Finder:
         self._next = 0
 
     def lines(self, path: bytes) -> list[str]:
-        """The manifest lines of a file, or of all files in a folder given with its slash."""
+        """The manifest lines of a file, or of the files in a folder given with its slash."""
         if path.endswith(b"/"):
-            return [line.decode() for line in self._tree.scan(path)]
+            return [line.decode() for line in shown(self._tree.scan(path), path.decode())]
         start = path + b"\t"
         held, place = self._held, self._next
         if place >= len(held) or not held[place].startswith(start):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import chain
 
 from blake3 import blake3
 
@@ -12,6 +13,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree, prefix_end
 from trunkline.model.entries import Entry
 from trunkline.model.files import FileInfo, FileType
+from trunkline.model.hidden import hidden, shown
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.time import to_rfc3339
 from trunkline.pipelines.globs import Glob
@@ -42,11 +44,18 @@ def find(tree: Tree, path: str, where: str) -> Entry:
 
 
 def children(
-    tree: Tree, path: str, where: str, hashes: bool = True, after: str | None = None
+    tree: Tree,
+    path: str,
+    where: str,
+    hashes: bool = True,
+    after: str | None = None,
+    *,
+    hidden_too: bool = False,
 ) -> Iterator[FileInfo]:
     """What lies directly in a folder, in path order; a file alone lists itself.
 
-    With `after`, what follows that file or folder; what comes before costs nothing.
+    With `after`, what follows that file or folder; what comes before costs nothing. Hidden names
+    come up with `hidden_too` alone.
     """
     name = path.encode()
     if line := tree.find(name):
@@ -60,30 +69,39 @@ def children(
         found = True
         rest = line[len(prefix) :]
         head, slash, _ = rest.partition(b"\t")[0].partition(b"/")
+        veiled = not hidden_too and hidden((prefix + head).decode(), path)
         if not slash:
-            yield _file(line)
+            if not veiled:
+                yield _file(line)
             cursor = prefix + head + b"\t\xff"
+            continue
+        cursor = prefix + head + b"0"  # the byte after "/": skip the whole folder
+        if veiled:
             continue
         folder = prefix + head + b"/"
         _, size = tree.totals(folder)
         digest = folder_hash(tree, folder) if hashes else ""
         yield FileInfo(folder[:-1].decode(), FileType.FOLDER, size, digest)
-        cursor = prefix + head + b"0"  # the byte after "/": skip the whole folder
     if not found and path != "/":
         raise _missing(tree, path, where)
 
 
-def everything(tree: Tree, path: str, where: str, after: str | None = None) -> Iterator[FileInfo]:
-    """Every file at or below `path`, in path order; with `after`, those that follow that one."""
+def everything(
+    tree: Tree, path: str, where: str, after: str | None = None, *, hidden_too: bool = False
+) -> Iterator[FileInfo]:
+    """Every file at or below `path`, in path order; with `after`, those that follow that one.
+
+    Hidden ones come up with `hidden_too` alone.
+    """
     name = path.encode()
     if line := tree.find(name):
         if after is None:
             yield _file(line)
         return
     found = after is not None
-    for line in tree.scan(name.rstrip(b"/") + b"/", _past(after)):
+    for lines in tree.chunks(name.rstrip(b"/") + b"/", _past(after)):
         found = True
-        yield _file(line)
+        yield from map(_file, lines if hidden_too else shown(lines, path))
     if not found and path != "/":
         raise _missing(tree, path, where)
 
@@ -91,7 +109,8 @@ def everything(tree: Tree, path: str, where: str, after: str | None = None) -> I
 def matching(tree: Tree, pattern: str, after: str | None = None) -> Iterator[FileInfo]:
     """Files and folders whose whole path matches a glob, in path order.
 
-    With `after`, what follows that one: a folder comes before all that is in it.
+    With `after`, what follows that one: a folder comes before all that is in it. Hidden ones match
+    a pattern that names them.
     """
     glob = Glob(pattern)
     if glob.is_literal:
@@ -111,7 +130,7 @@ def matching(tree: Tree, pattern: str, after: str | None = None) -> Iterator[Fil
         is_file = tree.find(after.encode()) is not None
         list(_new_folders(after if is_file else f"{after.rstrip('/')}/x", seen))
         start = _past(after) if is_file else after.rstrip("/").encode() + b"/"
-    for line in tree.scan(prefix, start):
+    for line in chain.from_iterable(shown(ls, pattern) for ls in tree.chunks(prefix, start)):
         info = _file(line)
         for folder in _new_folders(info.path, seen):
             if glob.matches(folder):
@@ -126,6 +145,11 @@ def lines_below(tree: Tree, path: str) -> list[bytes]:
     if line := tree.find(name):
         return [line]
     return list(tree.scan(name.rstrip(b"/") + b"/"))
+
+
+def shown_below(tree: Tree, path: str) -> list[bytes]:
+    """The lines of a file, or of those in a folder that are not hidden."""
+    return shown(lines_below(tree, path), path)
 
 
 def copied(tree: Tree, source: str, target: str, where: str) -> Iterator[bytes]:

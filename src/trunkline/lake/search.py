@@ -13,6 +13,7 @@ from trunkline.lake import files
 from trunkline.lake.core import Core
 from trunkline.model.commits import DEFAULT_BRANCH, RepoKind, RepoName
 from trunkline.model.entries import Entry, line_path
+from trunkline.model.hidden import hidden
 from trunkline.model.overview import Found, Hit
 from trunkline.model.pipelines import INGEST
 from trunkline.model.tables import TABLE_FILE, TableSpec
@@ -137,12 +138,14 @@ class _Inside:
                 path = line_path(line)
                 if path.endswith(recorded):
                     self._look_at_table(head, line)
-                elif wanted in path.lower() or (not wanted.isascii() and self._fits(path)):
+                elif self._fits(wanted, path) and not hidden(path.decode(), self.text):
                     self._add_file(head, path.decode())
 
-    def _fits(self, path: bytes) -> bool:
-        """Letters beyond ASCII have a lower case only as text."""
-        return self.text in path.decode().lower()
+    def _fits(self, wanted: bytes, path: bytes) -> bool:
+        if wanted in path.lower():
+            return True
+        # Letters beyond ASCII have a lower case only as text.
+        return not wanted.isascii() and self.text in path.decode().lower()
 
     def _add_file(self, head: HeadTree, path: str) -> None:
         fit = min(_fit(self.text, path.rpartition("/")[2]), _fit(self.text, path.lstrip("/")))

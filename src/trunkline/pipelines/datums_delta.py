@@ -27,7 +27,8 @@ def is_local(expression: Input) -> bool:
 
 def affected(leaf: Leaf, number: int, changed_paths: Iterable[bytes]) -> set[bytes]:
     """Files, and folders with their slash, that may match anew, otherwise or no longer."""
-    glob = matcher(leaf, number).glob
+    taking = matcher(leaf, number)
+    glob = taking.glob
     paths = set(changed_paths)
     if glob.is_literal and glob.prefix == "/":
         return {b"/"} if paths else set()
@@ -37,8 +38,8 @@ def affected(leaf: Leaf, number: int, changed_paths: Iterable[bytes]) -> set[byt
         while folder and folder not in folders:
             folders.add(folder)
             folder = folder.rpartition(b"/")[0]
-    found = {path.encode() for path in glob.select([path.decode() for path in paths])}
-    return found | {f"{path}/".encode() for path in glob.select([f.decode() for f in folders])}
+    found = {path.encode() for path in taking.select([path.decode() for path in paths])}
+    return found | {f"{path}/".encode() for path in taking.select([f.decode() for f in folders])}
 
 
 def delta(

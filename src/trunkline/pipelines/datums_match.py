@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 from blake3 import blake3
 
 from trunkline.model.entries import TAB
+from trunkline.model.hidden import hidden
 from trunkline.model.inputs import Leaf
 from trunkline.pipelines.globs import Glob, substitute
 
@@ -77,6 +78,15 @@ class Matcher:
         self._group_by = _filler(leaf.group_by)
         self._captures = "$" in leaf.join_on or "$" in leaf.group_by
 
+    def matches(self, path: str) -> bool:
+        """Whether the pattern takes it: a hidden one only by its name."""
+        return self.glob.matches(path) and not hidden(path, self.glob.pattern)
+
+    def select(self, paths: Iterable[str]) -> list[str]:
+        """The paths that the pattern takes, in the order given."""
+        chosen, pattern = self.glob.select(paths), self.glob.pattern
+        return [path for path in chosen if "/_" not in path or not hidden(path, pattern)]
+
     def batches(self, listing: Listing) -> Iterator[list[Match]]:
         if not self.glob.is_literal:
             return _Pass(self).run(listing)
@@ -85,7 +95,7 @@ class Matcher:
         return iter([[found]] if found else [])
 
     def at(self, listing: Listing, text: bytes) -> Match | None:
-        if not self.glob.matches(path_of(text)):
+        if not self.matches(path_of(text)):
             return None
         if text.endswith(b"/"):
             folder = Folder(text, self.reference)
@@ -155,8 +165,7 @@ class _Pass:
 
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
-        self._glob = matcher.glob
-        self._base = self._glob.prefix.rstrip("/")
+        self._base = matcher.glob.prefix.rstrip("/")
         self._above: list[tuple[str, Folder | None]] = []
         self._waiting: list[Match | None] = []
 
@@ -178,7 +187,7 @@ class _Pass:
             self._leave(rows, at, parent + "/")
             for path in self._entered(parent):
                 folder = None
-                if self._glob.matches(path):
+                if self._matcher.matches(path):
                     before = bisect_left(where, at)
                     self._waiting += files[taken:before]
                     taken = before
@@ -193,7 +202,7 @@ class _Pass:
 
     def _files(self, rows: list[Row], paths: list[str]) -> tuple[list[Match], Sequence[int]]:
         """The matches among the files, and which rows they are."""
-        chosen = self._glob.select(paths)
+        chosen = self._matcher.select(paths)
         if not chosen:
             return [], ()
         if len(chosen) == len(paths):

@@ -128,8 +128,13 @@ class Contents(LakeBase):
         target = self._ref(ref, path=Need.FORBIDDEN)
         return opened.finish_commit(self._core, target, message, self.author)
 
-    def ls(self, ref: str, *, recursive: bool = False, hashes: bool = True) -> Iterator[FileInfo]:
-        """What is in a folder, or every file below it. Folders' hashes cost a look at all files."""
+    def ls(
+        self, ref: str, *, recursive: bool = False, hashes: bool = True, hidden: bool = False
+    ) -> Iterator[FileInfo]:
+        """What is in a folder, or every file below it. Folders' hashes cost a look at all files.
+
+        `hidden`: also what the lake keeps beside the files: `_table.json`, `_quarantine/` …
+        """
         parsed = self._ref(ref)
         tree, where, path = (
             self._core.tree_of(parsed),
@@ -137,8 +142,8 @@ class Contents(LakeBase):
             parsed.path,
         )
         if recursive:
-            return files.everything(tree, path or "/", where)
-        return files.children(tree, path or "/", where, hashes)
+            return files.everything(tree, path or "/", where, hidden_too=hidden)
+        return files.children(tree, path or "/", where, hashes, hidden_too=hidden)
 
     def stat(self, ref: str) -> FileInfo:
         parsed = self._ref(ref)

@@ -125,13 +125,13 @@ class Getter:
 def _selected(tree: Tree, ref: Ref) -> tuple[list[bytes], str]:
     path, where = ref.path or "/", f"{ref.repo}@{ref.ref}"
     if Glob(path).is_literal or tree.find(path.encode()) or tree.has_below(_stem(path)):
-        lines = files.lines_below(tree, path)
-        if not lines and path != "/":
+        lines = files.shown_below(tree, path)
+        if not lines and path != "/" and not tree.has_below(_stem(path)):
             files.find(tree, path, where)
         return lines, path
     picked: dict[bytes, None] = {}
     for info in files.matching(tree, path):
-        picked.update(dict.fromkeys(files.lines_below(tree, info.path)))
+        picked.update(dict.fromkeys(files.shown_below(tree, info.path)))
     if not picked:
         raise NotFound(f'Nothing in {where} matches "{path}".')
     return list(picked), Glob(path).prefix

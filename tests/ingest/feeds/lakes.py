@@ -83,7 +83,7 @@ class Ingests:
     def files(self, name: str) -> list[Any]:
         if not self.commits(name):
             return []
-        return list(self.lake.ls(f"{name}@main", recursive=True))
+        return list(self.lake.ls(f"{name}@main", recursive=True, hidden=True))
 
     def commits(self, name: str) -> list[Commit]:
         return list(self.lake.log(name))

@@ -63,7 +63,7 @@ def _check(streams: Streams, rows: list[tuple[int, str]], delay: int) -> None:
     assert sum(one.rows_in for one in streams.batches("totals")) == len(rows)
     watermark = max(moment for moment, _ in rows) - delay
     late: Counter[int] = Counter()
-    if any(one.path.startswith("/_late") for one in streams.lake.ls("windows")):
+    if any(one.path.startswith("/_late") for one in streams.lake.ls("windows", hidden=True)):
         found = streams.rows("windows@main:/_late/clicks", "ts")
         late.update(moment // WIDTH * WIDTH for (moment,) in found)
     for start in late:

@@ -23,7 +23,7 @@ Output = tuple[list[tuple[object, ...]], ...]
 
 def output(streams: Streams) -> Output:
     late = "windows@main:/_late/clicks"
-    has_late = any(one.path.startswith("/_late") for one in streams.lake.ls("windows"))
+    has_late = any(one.path.startswith("/_late") for one in streams.lake.ls("windows", hidden=True))
     return (
         streams.rows("windows", "start", "n", "v"),
         streams.rows(late, "ts", "user") if has_late else [],

@@ -7,12 +7,15 @@ from hypothesis import strategies as st
 
 from trunkline.lake.changes import build
 from trunkline.lake.manifests import EMPTY, Range, Tree, in_memory
+from trunkline.model.hidden import HIDDEN_NAMES
 from trunkline.server.s3.listing import Listing, Place, Wanted, page
 
 REFS = ["main", "main-2", "main.2", "v1", "ü1"]
-PART = st.text("ab-./ü%", min_size=1, max_size=6).filter(
+OWN = st.text("ab-./ü%", min_size=1, max_size=6).filter(
     lambda text: not text.startswith("/") and not text.endswith("/") and "//" not in text
 )
+BESIDE = st.sampled_from(["_late/b", "a/_table.json", "_quarantine/a/b", "a/_ingest/a", "b_late/a"])
+PART = st.one_of(OWN, OWN, BESIDE)
 KEYS = st.sets(st.tuples(st.sampled_from(REFS), PART), max_size=25)
 
 
@@ -44,6 +47,8 @@ def model(
     for key in whole | empty:
         if not key.startswith(prefix):
             continue
+        if {*key.split("/")} & {*HIDDEN_NAMES} - {*prefix.split("/")}:
+            continue
         rest = key[len(prefix) :]
         if delimiter and delimiter in rest:
             cut = rest.index(delimiter) + len(delimiter)
@@ -60,11 +65,12 @@ def flat(listing: Listing) -> list[tuple[str, bool]]:
 
 
 TEXT = st.text("abm-./ünv12i", max_size=6)
+PREFIXES = st.sampled_from(["main/a", "main/_late", "main/_l", "v1/_quarantine/", "main/a/_ingest"])
 
 
 @given(
     KEYS,
-    st.one_of(st.just(""), st.sampled_from([f"{ref}/" for ref in REFS]), TEXT, st.just("main/a")),
+    st.one_of(st.just(""), st.sampled_from([f"{ref}/" for ref in REFS]), TEXT, PREFIXES),
     st.sampled_from(["", "/", "-", "a", "/a", "ü", "b/", "n"]),
     st.one_of(
         st.just(""), TEXT, st.builds(lambda ref, part: f"{ref}/{part}", st.sampled_from(REFS), PART)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.model.commits import Commit, RepoName
+from trunkline.model.hidden import INGEST_BOOKS
 from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.streams import IngestSource, Position
 from trunkline.storage.objects.intake import Intake
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from trunkline.engine.session import Session
     from trunkline.ingests.feeds.endpoints import Endpoints
 
-OWN = "/_ingest"
-"""The folder of what an ingest remembers with its data: it comes and goes with the commit."""
+OWN = f"/{INGEST_BOOKS}"
 
 
 @dataclass(frozen=True, slots=True)

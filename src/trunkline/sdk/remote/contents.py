@@ -65,7 +65,9 @@ class RemoteContents(RemoteBase, Contents):
     def finish_commit(self, ref: str, message: str | None = None) -> Commit:
         return self._opening(ref, "finish", message)
 
-    def ls(self, ref: str, *, recursive: bool = False, hashes: bool = True) -> Iterator[FileInfo]:
+    def ls(
+        self, ref: str, *, recursive: bool = False, hashes: bool = True, hidden: bool = False
+    ) -> Iterator[FileInfo]:
         parsed = self._ref(ref)
         return self._items(
             FileInfo,
@@ -74,6 +76,7 @@ class RemoteContents(RemoteBase, Contents):
             path=parsed.path or "/",
             recursive=recursive,
             hashes=hashes,
+            hidden=hidden,
         )
 
     def stat(self, ref: str) -> FileInfo:

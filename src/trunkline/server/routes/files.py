@@ -43,6 +43,9 @@ def list_files(
     path: Place = "/",
     recursive: bool = False,
     hashes: bool = True,
+    hidden: Annotated[
+        bool, Query(description="Also what the lake keeps beside the files: _table.json and so on.")
+    ] = False,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Page[FileInfo]:
@@ -50,9 +53,9 @@ def list_files(
     seen = _Seen(call, RepoName(project, repo), at, cursor)
     name, where = normalize_path(path), f"{seen.ref.repo}@{at}"
     if recursive:
-        found = files.everything(seen.tree, name, where, seen.after)
+        found = files.everything(seen.tree, name, where, seen.after, hidden_too=hidden)
     else:
-        found = files.children(seen.tree, name, where, hashes, seen.after)
+        found = files.children(seen.tree, name, where, hashes, seen.after, hidden_too=hidden)
     return seen.page(found, limit)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from trunkline.lake.manifests import Tree, prefix_end
 from trunkline.model.entries import Entry
+from trunkline.model.hidden import hidden
 
 Place = tuple[bytes, Callable[[], tuple[Tree, int]]]
 """The prefix of a ref's keys ("main/"), and how to get its tree and time."""
@@ -96,12 +97,15 @@ def _fold(key: bytes, wanted: Wanted) -> bytes:
 def _of_tree(
     ref: bytes, tree: Tree, modified: int, cursor: bytes, wanted: Wanted
 ) -> Iterator[tuple[bytes, bytes | None, int]]:
+    asked = wanted.prefix.decode()
     while True:
         leap = None
         for line in _lines(tree, b"/" + cursor):
             key = ref + line[1 : line.index(b"\t")]
             if not key.startswith(wanted.prefix):
                 return
+            if hidden(key.decode(), asked):
+                continue
             if folder := _fold(key, wanted):
                 if folder > wanted.after:
                     yield folder, None, modified

@@ -31,6 +31,7 @@ const DeleteDialog = lazy(() => import("./DeleteDialog"));
 export function FilesTab({ repo, kind }: { repo: RepoName; kind: string | undefined }) {
   const [params, set] = useQueryState();
   const path = params.get("path") || "/";
+  const hidden = params.has("hidden");
   const { at, commit, branch, error, retry } = useWhere(repo);
   const [chosen, setChosen] = useState<Chosen[] | null>(null);
   const [deleting, setDeleting] = useState<FileInfo | null>(null);
@@ -57,9 +58,13 @@ export function FilesTab({ repo, kind }: { repo: RepoName; kind: string | undefi
             at={asked}
             commit={commit}
             path={path}
+            hidden={hidden}
             onDelete={writes ? setDeleting : undefined}
           />
         </Panel>
+        <Button small kind="ghost" onClick={() => set({ hidden: hidden ? null : "1" })}>
+          {hidden ? "Leave out hidden files" : "Show hidden files"}
+        </Button>
       </>
     );
   } else {

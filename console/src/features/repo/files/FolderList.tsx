@@ -25,13 +25,15 @@ interface Props {
   at: string | null;
   commit: string;
   path: string;
+  /** Whether what the lake keeps beside the files is shown too. */
+  hidden: boolean;
   onDelete?: (file: FileInfo) => void;
 }
 
 /** What is in a folder, however much: only what is seen is drawn, and pages come as one scrolls. */
 export function FolderList(props: Props) {
-  const { repo, commit, path } = props;
-  const pages = useInfiniteQuery(fileQueries.folder(repo, commit, path));
+  const { repo, commit, path, hidden } = props;
+  const pages = useInfiniteQuery(fileQueries.folder(repo, commit, path, hidden));
   const files = pages.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <Answer of={pages}>
