@@ -169,6 +169,19 @@ def test_a_missed_tick_is_late(graph: Graph, receiver: Receiver) -> None:
     assert "2026-01-01T00:00:00Z" in message["text"]
 
 
+def test_a_result_that_is_not_that_of_a_run_from_scratch_is_told(
+    graph: Graph, receiver: Receiver
+) -> None:
+    with noticing(graph.lake, notify_webhook=receiver.url):
+        with graph.lake._core.database.write() as session:
+            for verdict in ("equal", "skipped", "different"):
+                events.emit(session, "verify", DAILY, {"id": "01", "verdict": verdict})
+        message = told(receiver)
+    assert message["kind"] == "check_failed"
+    assert "a run from scratch" in message["text"]
+    assert receiver.came.empty()
+
+
 def test_a_schedule_that_nobody_fires_is_late_once(graph: Graph) -> None:
     graph.apply("hourly", {"cron": {"name": "t", "spec": "0 * * * *"}}, ["true"])
     lateness = Lateness(graph.lake._core)

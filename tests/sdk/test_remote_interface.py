@@ -27,6 +27,7 @@ SHARED = {
     "Lake.cp": "copies by the remote lake's writer",
     "Lake.export": "reads the address here; the server sends",
     "Lake.backup": "refused: a backup is made where the lake is",
+    "Lake.verify": "refused: results are computed again where the lake is",
     "LakeTable.arrow": "reads `batches`",
     "LakeTable.pandas": "reads `arrow`",
     "LakeTable.polars": "reads `arrow`",

@@ -18,6 +18,7 @@ MODULES = {
     "files": ("put", "get", "cat", "ls", "glob", "rm", "cp"),
     "history": ("log", "show", "diff", "merge", "revert", "cherry-pick"),
     "run": ("run", "worker", "tick"),
+    "verify": ("verify",),
     "export": ("export",),
     "serve": ("serve",),
     "plan": ("plan",),

@@ -12,6 +12,7 @@ from trunkline.model.egress import DeliveryState
 from trunkline.model.events import Event
 from trunkline.model.expectations import CheckState
 from trunkline.model.jobs import Job, JobState
+from trunkline.model.verification import Verdict
 from trunkline.notices.follower import NotNow
 from trunkline.notices.grouping import Grouping
 from trunkline.notices.lateness import Lateness
@@ -56,7 +57,7 @@ class Noticing:
         self._failing: float | None = None
 
     def handle(self, new: Sequence[Event]) -> None:
-        over = [one for one in new if one.kind in ("job", "schedule", "delivery")]
+        over = [one for one in new if one.kind in ("job", "schedule", "delivery", "verify")]
         if not over:
             return
         with self._core.database.read() as session:
@@ -103,6 +104,13 @@ class Noticing:
             return
         if event.kind == "delivery":
             yield from _of_delivery(session, event)
+            return
+        if event.kind == "verify":
+            if not Verdict(event.facts["verdict"]).is_good:
+                text = f"is not what a run from scratch gives: {event.facts['verdict']}"
+                yield Message(
+                    Kind.CHECK_FAILED, event.repo, text, event.at, position=event.position
+                )
             return
         state = event.facts.get("state")
         if state not in (JobState.SUCCESS, JobState.FAILURE, JobState.KILLED):

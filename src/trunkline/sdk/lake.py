@@ -34,6 +34,7 @@ from trunkline.sdk.tablediff import TableDiffs
 from trunkline.sdk.tables import Tables
 from trunkline.sdk.tablewriting import TableWriting
 from trunkline.sdk.upkeep import Upkeep
+from trunkline.sdk.verification import Verifying
 from trunkline.settings import LAKE_FOLDER, Settings, Source
 
 
@@ -136,6 +137,7 @@ class Lake(
     Access,
     Events,
     Backups,
+    Verifying,
 ):
     """Repos of files with commits, branches and provenance.
 
