@@ -1,7 +1,10 @@
 """Starting Spark: options, one line for what is wrong, a JVM that is ours, and a quick start."""
 
 import contextlib
+import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -37,9 +40,9 @@ class TestOptions:
         assert "spark.jars.packages" not in conf
 
     def test_any_setting_of_spark_from_the_file(self, tmp_path):
-        text = '[spark]\nmemory = "2GiB"\n[spark.conf]\nspark.sql.ansi.enabled = false\n'
+        text = '[spark]\nmemory = "2GiB"\n[spark.conf]\nspark.sql.cbo.enabled = false\n'
         found = options(tmp_path, text + '"spark.x" = "a;b"\n')
-        assert found.conf == {"spark.sql.ansi.enabled": "false", "spark.x": "a;b"}
+        assert found.conf == {"spark.sql.cbo.enabled": "false", "spark.x": "a;b"}
         assert found.spark_conf()["spark.driver.memory"] == "2048m"
 
     def test_any_setting_of_spark_from_the_environment(self, tmp_path):
@@ -60,6 +63,14 @@ class TestOptions:
         [
             ({"TRUNKLINE_SPARK_CONF": "sql.x=1"}, 'spark.conf: "sql.x"'),
             ({"TRUNKLINE_SPARK_CONF": "spark.x"}, "not of the form name=value"),
+            (
+                {"TRUNKLINE_SPARK_CONF": "spark.sql.ansi.enabled=false"},
+                "ansi.enabled decides results",
+            ),
+            (
+                {"TRUNKLINE_SPARK_CONF": "spark.sql.legacy.anything=1"},
+                "legacy.anything decides results",
+            ),
             ({"TRUNKLINE_SPARK_MEMORY": "64MiB"}, "512MiB or more"),
             ({"TRUNKLINE_SPARK_PACKAGES": "hadoop-aws"}, "not a Maven coordinate"),
         ],
@@ -314,3 +325,56 @@ def ended(pid: int) -> bool:
             continue
         return True
     return False
+
+
+ADOPTED = """
+import datetime as dt
+import json
+import pyarrow as pa
+import trunkline as tl
+from pyspark.sql import SparkSession
+
+settings = {
+    "spark.ui.enabled": "false",
+    "spark.sql.session.timeZone": "Asia/Tokyo",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+    "spark.sql.legacy.sizeOfNull": "true",
+    "spark.sql.parquet.outputTimestampType": "INT96",
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.shuffle.partitions": "3",
+}
+builder = SparkSession.builder.master("local[1]")
+for name, value in settings.items():
+    builder = builder.config(name, value)
+theirs = builder.getOrCreate()
+lake = tl.init(FOLDER)
+lake.create_repo("events")
+lake.write_table("events", pa.table({"At": [dt.datetime(2026, 1, 1, 20, tzinfo=dt.UTC)]}))
+QUERY = r\"\"\"SELECT CAST(at AS date) AS day, try_cast('x' AS int) AS n,
+size(CAST(NULL AS array<int>)) AS s,
+typeof(TIMESTAMP '2026-01-01 00:00:00') AS t, '\\x41' AS raw FROM events\"\"\"
+lake.apply({"pipeline": {"name": "days"}, "input": {"pfs": {"repo": "events", "glob": "/"}},
+            "transform": {"sql": QUERY}})
+(job,) = lake.run().jobs
+assert job.state == "success", job.reason
+tables = [lake.table("days"), lake.sql(QUERY, engine="spark")]
+found = [one.arrow().to_pylist() for one in tables]
+hour = lake.table("events").spark().selectExpr("hour(at) AS h").collect()[0]["h"]
+still = {name: theirs.conf.get(name) for name in settings}
+print(json.dumps([found, hour, still == settings], default=str))
+"""
+
+
+def test_somebody_elses_spark_computes_what_ours_does_and_stays_as_it_was(tmp_path):
+    code = ADOPTED.replace("FOLDER", repr(str(tmp_path / "lake")))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found, hour, still = json.loads(done.stdout.splitlines()[-1])
+    row = {"day": "2026-01-01", "n": None, "s": None, "t": "timestamp", "raw": "x41"}
+    assert found == [[row], [row]]
+    assert hour == 20
+    assert still

@@ -87,6 +87,41 @@ def test_what_decides_no_results_starts_nothing(idle: Graph, change):
     assert (applied.action, applied.version, applied.job) == ("updated", 2, None)
 
 
+def test_params_that_python_takes_for_equal_are_other_versions_and_other_results(idle: Graph):
+    idle.put("orders", a="1")
+    spec: dict[str, Any] = {
+        "pipeline": {"name": "q"},
+        "input": {"pfs": {"repo": "orders", "glob": "/"}},
+    }
+    seen: set[str | None] = set()
+    for number, value in enumerate((1, 1.0, True, "1", [1], [True], 0, 0.0, -0.0, False), 1):
+        spec["transform"] = {"sql": "SELECT ${n} AS n FROM orders", "params": {"n": value}}
+        (applied,) = idle.lake.apply(spec).applied
+        assert (applied.version, applied.job in {None, *seen}) == (number, False), value
+        seen.add(applied.job)
+        assert idle.lake.apply(spec).applied[0].action == "unchanged"
+
+
+def test_settings_of_spark_that_decide_results_compute_them_anew(idle: Graph):
+    idle.put("orders", a="1")
+    spec: dict[str, Any] = {
+        "pipeline": {"name": "q"},
+        "input": {"pfs": {"repo": "orders", "glob": "/"}},
+    }
+    spec["transform"] = {"sql": "SELECT hour(at) AS h FROM orders"}
+    idle.lake.apply(spec)
+    for settings, runs in (
+        ({"spark.sql.session.timeZone": "UTC"}, False),
+        ({"spark.sql.session.timeZone": "Asia/Tokyo"}, True),
+        ({"spark.sql.session.timeZone": "Asia/Tokyo", "spark.sql.shuffle.partitions": 3}, False),
+        ({"spark.sql.ansi.enabled": False}, True),
+        ({"spark.sql.legacy.something": 1}, True),
+    ):
+        idle.run()
+        (applied,) = idle.lake.apply({**spec, "spark": settings}).applied
+        assert (applied.action, applied.job is not None) == ("updated", runs), settings
+
+
 def test_jobs_downstream_of_a_changed_pipeline_are_of_the_same_set(idle: Graph):
     idle.put("orders", a="1")
     idle.follow("b", "orders")

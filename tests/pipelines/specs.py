@@ -163,7 +163,6 @@ specs = st.builds(
     pool=st.just("") | names,
     retry=st.builds(Retry, st.integers(1, 9), st.just(0.0) | seconds, st.floats(1, 100), seconds),
     schedule=st.none() | st.builds(Schedule, crons, zones, policies, moments),
-    spark=pairs(texts.map(lambda name: f"spark.{name}")),
     metadata=pairs(st.builds(str.__add__, st.sampled_from(["labels.", "annotations."]), texts)),
 )
 
@@ -233,6 +232,7 @@ table_specs = st.builds(
     name=st.just(RepoName(PROJECT, "p")),
     input=st.just(Pfs("in0", RepoName(PROJECT, "r0"), "/a/b")),
     transform=table_transforms,
+    spark=pairs(texts.map(lambda name: f"spark.sql.{name}")),
     expectations=st.lists(expectations, max_size=4).map(_numbered),
 )
 

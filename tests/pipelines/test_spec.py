@@ -129,7 +129,6 @@ def test_everything():
         pool: small
         retry: {tries: 4, backoff: 5s, factor: 3, longest: 1m}
         schedule: {cron: "0 6 * * *", timezone: Europe/Berlin, catch_up: all(3), start: 2026-01-31}
-        spark: {spark.executor.memory: 2g, spark.speculation: true, spark.task.cpus: 1}
         resource_limits: {memory: 512Mi}
         """.replace("\n        ", "\n")
     )
@@ -178,11 +177,6 @@ def test_everything():
         pool="small",
         retry=Retry(4, 5.0, 3.0, 60.0),
         schedule=Schedule("0 6 * * *", "Europe/Berlin", "all(3)", "2026-01-30T23:00:00Z"),
-        spark=(
-            ("spark.executor.memory", "2g"),
-            ("spark.speculation", "true"),
-            ("spark.task.cpus", "1"),
-        ),
     )
 
 

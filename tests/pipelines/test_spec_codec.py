@@ -101,7 +101,7 @@ def test_what_decides_results_is_told_apart():
         replace(PLAIN, parallelism=3, set_number=4, set_bytes=5),
         replace(PLAIN, datum_tries=9, datum_timeout=1.0, job_timeout=2.0, every_job=True),
         replace(PLAIN, schedule=Schedule("@daily"), priority=4, pool="a", retry=Retry(5)),
-        replace(PLAIN, spark=(("spark.a", "b"),), metadata=(("labels.a", "b"),)),
+        replace(PLAIN, metadata=(("labels.a", "b"),)),
         replace(PLAIN, output_branch="good", max_failed_datums=4),
         transform(memory=10, code="./elsewhere"),
         leaf(glob="/a/*", branch="dev", lazy=True, reference=True, propagation=False),
@@ -113,6 +113,44 @@ def test_what_decides_results_is_told_apart():
 def test_what_does_not_decide_results_leaves_the_digest_alone(other):
     assert digest(other) == digest(PLAIN)
     assert result_fields(other) == {"cmd": ["edges"]}
+
+
+QUERY = PipelineSpec(
+    RepoName("default", "q"), PLAIN.input, Transform(sql="SELECT ${n} AS n", params=(("n", 1),))
+)
+
+
+def test_params_are_told_apart_by_their_types():
+    values = (1, 1.0, True, "1", "true", (1,), (1.0,), (True,), ("1",), 0, 0.0, -0.0, False, "", ())
+    made = {
+        digest(replace(QUERY, transform=replace(QUERY.transform, params=(("n", value),))))
+        for value in values
+    }
+    assert len(made) == len(values)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"spark.sql.session.timeZone": "Asia/Tokyo"},
+        {"spark.sql.ansi.enabled": "false"},
+        {"spark.sql.files.ignoreCorruptFiles": "true"},
+        {"spark.sql.nobody.knows": "1"},
+        {"spark.shop.least": "4"},
+    ],
+)
+def test_settings_of_spark_decide_results_unless_it_is_known_that_they_do_not(settings):
+    assert digest(replace(QUERY, spark=tuple(settings.items()))) != digest(QUERY)
+
+
+def test_settings_that_change_no_row_leave_the_digest_as_it_was():
+    assert digest(QUERY) == "c80277a59f24dd927b8267be7056e4a133189b25b01926eb56dfa256ae817568"
+    settings = {
+        "spark.sql.shuffle.partitions": "7",
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    assert digest(replace(QUERY, spark=tuple(settings.items()))) == digest(QUERY)
 
 
 def test_code_source_and_salt_are_in_the_digest():

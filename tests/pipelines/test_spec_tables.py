@@ -254,3 +254,30 @@ def test_rules_that_take_rows_out_are_told_apart():
 def test_what_does_not_decide_results_leaves_the_digest_alone(other):
     assert digest(other) == digest(PLAIN)
     assert result_fields(other) == {"sql": "SELECT * FROM orders", "mode": "whole"}
+
+
+@pytest.mark.parametrize(
+    "transform, name, words",
+    [
+        (
+            "sql: SELECT 1 AS x",
+            "spark.executor.memory",
+            "of the whole of Spark, not of one pipeline",
+        ),
+        ("sql: SELECT 1 AS x", "spark.sql.warehouse.dir", "of the whole of Spark"),
+        ("stream: a.py:f", "spark.driver.cores", "of the whole of Spark"),
+        (
+            "cmd: [a]",
+            "spark.sql.ansi.enabled",
+            "spark goes with sql, spark and stream, not with cmd",
+        ),
+        ("python: a.py:f", "spark.sql.ansi.enabled", "not with python"),
+    ],
+)
+def test_settings_that_would_do_nothing_are_refused(transform, name, words):
+    text = (
+        f"pipeline: {{name: p}}\ninput: {{pfs: {{repo: r, glob: /}}}}\ntransform: {{{transform}}}\n"
+    )
+    with pytest.raises(InvalidSpec, match=words) as refused:
+        read_specs(f"{text}spark: {{{name}: 4}}\n", name="a.yaml", project="default")
+    assert refused.value.message.startswith("a.yaml:4")

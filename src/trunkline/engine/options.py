@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trunkline.errors import Usage
+from trunkline.pipelines.sparksettings import OURS, is_foreign
 from trunkline.settings import Settings
 from trunkline.storage.objects.outside import PREFIX
 
@@ -22,12 +23,6 @@ HADOOP_CONF = {
     # Damaged bytes are an error, never wrong rows.
     "parquet.page.verify-checksum.enabled": "true",
 }
-# Days before 1582 as they are counted everywhere else. Files of Spark 2 say so in their footers.
-_CALENDARS = [
-    f"spark.sql.parquet.{kind}RebaseModeIn{way}"
-    for kind in ("datetime", "int96")
-    for way in ("Read", "Write")
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +67,11 @@ class SparkOptions:
                     f'spark.conf: "{name}" is not a setting of Spark.',
                     hint="Their names start with spark., as spark.sql.shuffle.partitions.",
                 )
+            if is_foreign(name) and OURS.get(name) != conf[name]:
+                raise Usage(
+                    f"spark.conf: {name} decides results, so it cannot be another for each Spark.",
+                    hint="Say it in the pipelines that need it: spark: in the spec.",
+                )
         memory = int(settings["spark.memory"].value or 0)
         if 0 < memory < LEAST_MEMORY:
             raise Usage(f"{settings['spark.memory'].where}: Spark needs 512MiB or more.")
@@ -109,20 +109,11 @@ class SparkOptions:
             "spark.python.task.killTimeout": "100ms",
             # Over TCP a task waits some 40 ms for acknowledgements between small messages.
             "spark.python.unix.domain.socket.enabled": "true",
-            # The same rows wherever they are computed.
-            "spark.sql.session.timeZone": "UTC",
-            # INT96, as it is otherwise, has no bounds, and other readers overflow.
-            "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-            **dict.fromkeys(_CALENDARS, "CORRECTED"),
             # Small files share tasks: with 4 MiB, as it is otherwise, a thousand make dozens.
             "spark.sql.files.openCostInBytes": str(64 << 10),
             # A few partitions are written side by side, without sorting the rows first.
             "spark.sql.maxConcurrentOutputFileWriters": "8",
-            "spark.sql.execution.arrow.pyspark.enabled": "true",
-            # ${…} is ours; Spark would take what it does not know for nothing.
-            "spark.sql.variable.substitute": "false",
-            # People's SQL names tables, not files.
-            "spark.sql.runSQLOnFiles": "false",
+            **OURS,
             **{f"spark.hadoop.{name}": value for name, value in HADOOP_CONF.items()},
         }
         if self.is_local:

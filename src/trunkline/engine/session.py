@@ -21,6 +21,7 @@ from trunkline.engine.home import spark_home, worker_python
 from trunkline.engine.jar import jar
 from trunkline.engine.java import find_java
 from trunkline.engine.options import SparkOptions, local_cores
+from trunkline.engine.sessions import settle
 from trunkline.errors import Precondition, TrunklineError, Unavailable, Usage
 
 if TYPE_CHECKING:
@@ -76,7 +77,10 @@ class Session:
                 from pyspark.sql import SparkSession
 
                 assert self.context is not None
-                self._spark = SparkSession(self.context)
+                spark = SparkSession(self.context)
+                # What somebody else's session is set to stays as it is.
+                self._spark = spark if self.jvm is not None else spark.newSession()
+                settle(self._spark)
         return self._spark
 
     @property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.engine import sqlerrors
 from trunkline.errors import Precondition
+from trunkline.pipelines.sparksettings import OURS, is_foreign
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,16 +21,19 @@ if TYPE_CHECKING:
 
 _MOST_KEPT = 64
 _lock = threading.Lock()
+NO_SETTINGS: Mapping[str, str] = {}
 
 
 @contextlib.contextmanager
 def own_session(session: Session, version: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
     """The session of one version of a pipeline, for one call at a time."""
+    version = f"{version}:{sorted(conf.items())}"
     with _lock:
         spark = session.spares.pop(version, None)
     if spark is None:
-        spark = session.spark.newSession()
-        configure(spark, conf)
+        spark = new_session(session, conf)
+    else:
+        settle(spark, conf)  # whatever the call before set in it
     # What a function finds by SparkSession.active() is this one, in this thread.
     if session.context is not None:
         jvm: Any = session.context._jvm
@@ -42,7 +46,19 @@ def own_session(session: Session, version: str, conf: Mapping[str, str]) -> Iter
             session.spares.pop(next(iter(session.spares)))
 
 
-def configure(spark: SparkSession, conf: Mapping[str, str]) -> None:
+def new_session(session: Session, conf: Mapping[str, str] = NO_SETTINGS) -> SparkSession:
+    """A session whose settings are ours and `conf`, whoever's Spark it is in."""
+    spark = session.spark.newSession()
+    settle(spark, conf)
+    return spark
+
+
+def settle(spark: SparkSession, conf: Mapping[str, str] = NO_SETTINGS) -> None:
+    """Have every setting that decides results be ours, or that of `conf`."""
+    for name in _told(spark):
+        if is_foreign(name) and name not in OURS and name not in conf:
+            spark.conf.unset(name)
+    _set_all(spark, OURS)
     for name, value in conf.items():
         try:
             spark.conf.set(name, value)
@@ -51,3 +67,25 @@ def configure(spark: SparkSession, conf: Mapping[str, str]) -> None:
                 f"spark: {name} cannot be set for one pipeline ({sqlerrors.short(error)}).",
                 hint="Set it for the whole of Spark: trunkline config set spark.conf.",
             ) from None
+
+
+def _told(spark: SparkSession) -> list[str]:
+    """The settings that somebody has set: for this session, or for the whole of its Spark."""
+    inner: Any = getattr(spark, "_jsparkSession", None)
+    if inner is None:  # Spark Connect
+        return list(spark.conf.getAll)
+    return str(inner.sessionState().conf().getAllConfs().keys().mkString("\n")).split("\n")
+
+
+def _set_all(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    """At once: one by one takes as many calls as there are."""
+    inner: Any = getattr(spark, "_jsparkSession", None)
+    if inner is None:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        return
+    java: Any = spark._jvm.java  # type: ignore[union-attr]
+    text = "".join(f"{name}={value}\n" for name, value in settings.items())
+    properties = java.util.Properties()
+    properties.load(java.io.StringReader(text))
+    inner.sessionState().conf().setConf(properties)

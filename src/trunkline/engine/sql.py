@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trunkline.engine import tables
 from trunkline.engine.failures import hush
 from trunkline.engine.session import Session
+from trunkline.engine.sessions import new_session
 from trunkline.errors import Precondition
 from trunkline.model.tables import Scan, Schema
 
@@ -29,13 +30,6 @@ class View(NamedTuple):
 
 _MOST_FRAMES = 64
 
-# What SQL must not do, whatever is said in it: read paths, or leave the session's own views.
-_CONF = {
-    "spark.sql.runSQLOnFiles": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.timestampType": "TIMESTAMP_LTZ",
-}
-
 
 class Desk:
     """A session that queries share: to make one takes Spark longer than many a query.
@@ -51,9 +45,7 @@ class Desk:
             )
         hush()
         self._session = session
-        self._spark = session.spark.newSession()
-        for name, value in _CONF.items():
-            self._spark.conf.set(name, value)
+        self._spark = new_session(session)
         self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
         self._shown: dict[str, Hashable] = {}
         self._handed_out = False

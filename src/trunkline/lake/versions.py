@@ -14,7 +14,7 @@ from trunkline.model.entries import line_hash, line_path
 from trunkline.model.ids import new_id
 from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.refs import Ref
-from trunkline.pipelines.spec.codec import to_json, transform_digest
+from trunkline.pipelines.spec.codec import same_json, to_json, transform_digest
 from trunkline.storage.catalog import Session, environments, pipelines, repos
 from trunkline.storage.catalog.pipelines import VersionRow
 
@@ -69,7 +69,7 @@ class NextVersion:
         # Of a stream's inputs, the digest has all that counts.
         is_stream = "stream" in self.spec.get("transform", {})
         fields = ("output_branch",) if is_stream else ("input", "output_branch")
-        return any(self.before.spec.get(field) != self.spec.get(field) for field in fields)
+        return not all(same_json(self.before.spec.get(one), self.spec.get(one)) for one in fields)
 
 
 def next_version(
@@ -86,7 +86,7 @@ def next_version(
         last = pipelines.last_number(session, repo) if repo is not None else 0
     spec = to_json(declared.spec)
     restored = declared.restored
-    is_same = before is not None and before.spec == spec
+    is_same = before is not None and same_json(before.spec, spec)
     if restored is not None and before is not None and restored.digest != before.digest:
         is_same = False  # the same once more, but reprocessed
     if before is not None and reprocess is not Reprocess.ALL and is_same:

@@ -78,8 +78,9 @@ def _defined(root: Path, project: Project, lake: Lakeside) -> tuple[list[Output]
                 hint="Unset spark.remote, apply it, and set it again.",
             )
         from trunkline.engine.declarative import examine
+        from trunkline.engine.sessions import new_session
 
-        return examine(root, project, session.spark.newSession(), _Columns(lake))
+        return examine(root, project, new_session(session), _Columns(lake))
 
 
 def started(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.engine import sqlerrors, tables, transform
 from trunkline.engine.buckets import spark_uri
 from trunkline.engine.columns import column_lineage
-from trunkline.engine.sessions import configure
+from trunkline.engine.sessions import new_session
 from trunkline.engine.streaming.failures import in_words
 from trunkline.engine.streaming.task import BatchResult, StreamTask
 from trunkline.engine.submit import JobCancelled, explained
@@ -233,7 +233,6 @@ class LiveStream:
 
 
 def _own_session(session: Session, task: StreamTask) -> SparkSession:
-    spark = session.spark.newSession()
     ours = {
         "spark.sql.shuffle.partitions": str(max(session.cores, 1)),
         "spark.sql.streaming.stateStore.providerClass": _ROCKS,
@@ -247,8 +246,7 @@ def _own_session(session: Session, task: StreamTask) -> SparkSession:
         "spark.sql.streaming.numRecentProgressUpdates": "2",
         "spark.sql.streaming.metricsEnabled": "false",
     }
-    configure(spark, {**ours, **task.call.conf})
-    return spark
+    return new_session(session, {**ours, **task.call.conf})
 
 
 def _frames(

@@ -32,6 +32,7 @@ from trunkline.model.pipelines import (
     Schedule,
     Transform,
 )
+from trunkline.pipelines.sparksettings import deciding
 from trunkline.pipelines.spec.egresscodec import target_from, target_to
 from trunkline.pipelines.spec.flowcodec import (
     history_from,
@@ -163,7 +164,7 @@ def result_fields(spec: PipelineSpec) -> dict[str, Any]:
     whether a result is published. A stream has no datums, so its inputs count with all but how
     much of them a batch takes; when batches are made does not. `requirements` count, as another
     version of a package is other code; `on_change` does not, as the result is the same in the
-    end.
+    end. Of Spark's settings those count that may decide results.
     """
     transform = spec.transform
     shown = {
@@ -197,6 +198,7 @@ def result_fields(spec: PipelineSpec) -> dict[str, Any]:
         sandbox=str(transform.sandbox) if transform.sandbox != Sandbox.AUTO else "",
         merge=str(spec.merge) if spec.merge != Merge.ERROR else "",
         inputs={name: fields for name, fields in shown.items() if fields},
+        settings=deciding(spec.spark) if transform.kind in ("sql", "spark", "stream") else None,
     )
 
 
@@ -212,6 +214,11 @@ def transform_digest(
         separators=(",", ":"),
     )
     return blake3(text.encode()).hexdigest()
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two values are written the same: to Python 1, 1.0 and true are equal."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _given(**fields: Any) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from trunkline.errors import InvalidSpec, TrunklineError
 from trunkline.model.inputs import Cron, Input, Leaf, Union, leaves
 from trunkline.model.pipelines import Mode, Transform
+from trunkline.pipelines.sparksettings import is_whole
 from trunkline.pipelines.spec.model import SpecField, TransformField
 from trunkline.pipelines.spec.modes import check_mode, default_mode
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
@@ -54,8 +55,18 @@ def check_kind(fields: SpecField, kind: str) -> None:
         raise Flaw(loc, _goes(path_text(loc), _FILES, kind))
     if kind in _FILES and fields.expectations:
         raise Flaw(("expectations",), _goes("expectations", (*_TABLES, "stream"), kind))
+    if kind in _FILES and fields.spark:
+        raise Flaw(("spark",), _goes("spark", (*_TABLES, "stream"), kind))
+    _check_settings(fields.spark)
     if kind != "stream" and fields.history is not None:
         raise Flaw(("history",), _goes("history", ("stream", "ingest"), kind))
+
+
+def _check_settings(settings: Iterable[str]) -> None:
+    for name in settings:
+        if is_whole(name):
+            raise Flaw(("spark", name), f"spark: {name} is a setting of the whole of Spark, not of "
+                       "one pipeline.", "Use: trunkline config set spark.conf.")  # fmt: skip
 
 
 _UNSET: tuple[object, ...] = (None, "", [], {}, "auto")
