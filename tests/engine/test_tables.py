@@ -116,7 +116,9 @@ def test_any_change_of_a_row_changes_the_fingerprint(session, stem, change):
         ("select array(1, null) a", "select array(null, 1) a"),
         ("select struct(1 x, cast(null as int) y) a", "select struct(cast(null as int) x, 1 y) a"),
         ("select map('a', 1) a", "select map('a', 2) a"),
-        ("select 0.1D a", "select 0.1000001D a"),
+        ("select 0.1D + 0.2D a", "select 0.3D a"),
+        ("select 0D a", "select -0D a"),
+        ("select map('a', 1, 'b', 2) a", "select map('b', 2, 'a', 1) a"),
         ("select date'2026-01-01' a", "select date'2026-01-02' a"),
         ("select 1 a union all select 1", "select 1 a"),
     ],
@@ -129,8 +131,6 @@ def test_fingerprints_that_must_differ(session, stem, one, other):
 @pytest.mark.parametrize(
     "one, other",
     [
-        ("select 0.1D + 0.2D a", "select 0.3D a"),
-        ("select 0D a", "select -0D a"),
         ("select map('a', 1, 'b', 2) a", "select map('a', 1, 'b', 2) a"),
         ("select double('NaN') a", "select double('NaN') a"),
         ("select double('Infinity') a", "select double('Infinity') a"),
@@ -139,14 +139,6 @@ def test_fingerprints_that_must_differ(session, stem, one, other):
 def test_fingerprints_that_must_agree(session, stem, one, other):
     first, second = (tables.write(session, session.spark.sql(q), stem=stem) for q in (one, other))
     assert total(first.files) == total(second.files)
-
-
-def test_large_doubles_are_told_apart(session, stem):
-    first, second = (
-        tables.write(session, session.spark.sql(f"select {q}D a"), stem=stem)
-        for q in ("1.0E308", "1.1E308")
-    )
-    assert total(first.files) != total(second.files)
 
 
 @pytest.mark.parametrize(

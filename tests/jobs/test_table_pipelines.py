@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from textwrap import dedent
 
+import pyarrow as pa
 import pytest
 
 import trunkline as tl
@@ -288,6 +290,28 @@ def test_code_that_gives_the_same_rows_changes_nothing_below(tables):
     assert jobs["daily"].counts.processed == 2
     assert tables.files("daily@main") == before
     assert jobs["top"].counts.processed == 0
+
+
+def test_a_change_in_the_last_place_is_published(tables):
+    def events(micro, number):
+        at = datetime(2026, 1, 1, 0, 0, 0, micro, UTC)
+        nested = [{"t": [at], "m": {"n": number}}]
+        return pa.table({"id": [number], "s": nested})
+
+    lake = tables.lake
+    lake.create_repo("events")
+    lake.write_table("events", events(123456, 123456789012345.0), mode="overwrite")
+    tables.sql("ids", "SELECT id FROM events", tl.pfs("events"))
+    tables.sql("nested", "SELECT s FROM events", tl.pfs("events"))
+    tables.sql("zero", "SELECT id * 0 AS id FROM events", tl.pfs("events"))
+    tables.run_well()
+    for number in (123456789012346.0, -1.0):
+        new = events(123999, number)
+        lake.write_table("events", new, mode="overwrite")
+        tables.run_well()
+        assert lake.table("ids").arrow()["id"].to_pylist() == [number]
+        assert lake.table("nested").arrow()["s"].to_pylist() == new["s"].to_pylist()
+    assert str(lake.table("zero").arrow()["id"][0]) == "-0.0"
 
 
 def test_results_of_a_failed_branch_are_taken_over(tables):

@@ -77,7 +77,7 @@ def made(lake: tl.Lake) -> dict[str, Any]:
     return found
 
 
-def fingerprints(lake: tl.Lake, name: str) -> dict[str, Total | None]:
+def fingerprints(lake: tl.Lake, name: str) -> dict[str, dict[str, Total] | None]:
     """By folder, what the rows of all its files add up to."""
     folders: dict[str, list[Any]] = {}
     for one in entries(lake, name):

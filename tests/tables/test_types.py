@@ -8,12 +8,10 @@ from hypothesis import strategies as st
 
 from trunkline.errors import Usage
 from trunkline.model.tables import Column, Schema
+from trunkline.model.types import DataType, normalize, parse_type
 from trunkline.tables.types import (
-    DataType,
     from_arrow,
     from_arrow_type,
-    normalize,
-    parse_type,
     to_arrow,
     to_arrow_type,
     to_duckdb_type,

@@ -21,12 +21,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from trunkline.engine.failures import hush
-from trunkline.engine.fingerprint import quoted
 from trunkline.engine.sqlerrors import short
 from trunkline.engine.uniqueness import Keys
 from trunkline.errors import InvalidSpec
 from trunkline.model.expectations import Action, CheckKind, Expectation
 from trunkline.model.suggest import did_you_mean, shown
+from trunkline.model.types import quoted
 
 if TYPE_CHECKING:
     from pyspark.errors import AnalysisException

@@ -16,11 +16,11 @@ from urllib.parse import unquote
 from trunkline.engine import jar
 from trunkline.engine.buckets import check, reach, spark_uri
 from trunkline.engine.expectations import NO_RULES, RowRules
-from trunkline.engine.fingerprint import quoted, row_hash
 from trunkline.engine.home import spark_home
 from trunkline.engine.java import find_java
 from trunkline.errors import Precondition
 from trunkline.model.tables import Format, Scan, ScanFile, Schema, Written
+from trunkline.model.types import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -208,7 +208,6 @@ def write(
     bits = _BITS if rules.bits is not None else "0L"
     columns = [
         *map(quoted, schema.names),
-        f"{row_hash(schema)} AS {RESERVED}hash",
         f"{bits} AS {_BITS}",
         *parting,
     ]

@@ -12,7 +12,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from trunkline.tables.types import INTEGERS, DataType, from_arrow_type, parse_type, to_arrow_type
+from trunkline.model.types import INTEGERS, DataType, parse_type
+from trunkline.tables.types import from_arrow_type, to_arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

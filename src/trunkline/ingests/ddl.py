@@ -6,7 +6,7 @@ import re
 
 from trunkline.errors import InvalidSpec
 from trunkline.model.tables import Column, Schema
-from trunkline.tables.types import parse_type
+from trunkline.model.types import parse_type
 
 _FIELD = re.compile(r"\s*(`(?:[^`]|``)+`|[^\s:,<>()`]+)\s*:?\s*")
 

@@ -8,10 +8,10 @@ from trunkline.errors import Precondition
 from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
 from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema, TableSpec
+from trunkline.model.types import VOID, parse_type
 from trunkline.tables.discovery.facts import Fact, Shape
 from trunkline.tables.pathcolumns import PathColumns
 from trunkline.tables.physical import scan_uris
-from trunkline.tables.types import VOID, parse_type
 from trunkline.tables.unite import wider
 
 Reading = tuple[Schema, tuple[tuple[str, str], ...]]

@@ -1,24 +1,16 @@
-"""Types of columns: the text that Spark SQL writes, and the same in Arrow and DuckDB.
-
-`timestamp` is a moment in UTC, `timestamp_ntz` a wall clock without a zone. `void`, the type of a
-column that is null throughout, is kept only while schemas are being found: tables have `string`.
-"""
+"""Types of columns in Arrow and DuckDB."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trunkline.errors import Usage
 from trunkline.model.tables import Column, Schema
+from trunkline.model.types import INTEGERS, VOID, DataType, parse_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-INTEGERS = ("tinyint", "smallint", "int", "bigint")
-VOID = "void"
 
 _DUCKDB = {
     "boolean": "BOOLEAN",
@@ -35,63 +27,6 @@ _DUCKDB = {
     "timestamp_ntz": "TIMESTAMP",
     VOID: "VARCHAR",
 }
-_SYNONYMS = {
-    "bool": "boolean",
-    "byte": "tinyint",
-    "short": "smallint",
-    "integer": "int",
-    "long": "bigint",
-    "real": "float",
-    "dec": "decimal",
-    "numeric": "decimal",
-    "varchar": "string",
-    "char": "string",
-    "timestamp_ltz": "timestamp",
-    "null": VOID,
-}
-_TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|[^\s<>(),:`]+|[<>(),:])")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class DataType:
-    """A type as a value. `fields` are those of a struct; of an array or map they have no names."""
-
-    name: str
-    precision: int = 0
-    scale: int = 0
-    fields: tuple[tuple[str, DataType], ...] = ()
-
-    def __str__(self) -> str:
-        inner = [type_ for _, type_ in self.fields]
-        match self.name:
-            case "decimal":
-                return f"decimal({self.precision},{self.scale})"
-            case "array" | "map":
-                return f"{self.name}<{','.join(map(str, inner))}>"
-            case "struct":
-                return f"struct<{','.join(f'{_quoted(n)}:{t}' for n, t in self.fields)}>"
-        return self.name
-
-
-@lru_cache(maxsize=4096)
-def parse_type(text: str) -> DataType:
-    """A type from its text. Raises ValueError."""
-    tokens = _TOKEN.findall(text)
-    if _TOKEN.sub("", text).strip() or not tokens:
-        raise ValueError(f"cannot read the type {text!r}")
-    try:
-        found, rest = _read(tokens)
-    except IndexError:
-        raise ValueError(f"the type {text!r} breaks off") from None
-    if rest:
-        raise ValueError(f"the type {text!r} cannot be read from {rest[0]!r} on")
-    return found
-
-
-def normalize(text: str) -> str:
-    """The one spelling of a type: int for INTEGER, decimal(10,0) for dec. Raises ValueError."""
-    return str(parse_type(text))
 
 
 def to_arrow_type(text: str) -> pa.DataType:
@@ -233,59 +168,3 @@ def _duckdb(given: DataType) -> str:
             names = ['"' + name.replace('"', '""') + '"' for name, _ in given.fields]
             return f"STRUCT({', '.join(f'{n} {t}' for n, t in zip(names, inner, strict=True))})"
     return _DUCKDB[given.name]
-
-
-def _read(tokens: list[str]) -> tuple[DataType, list[str]]:
-    """One type from the front of the tokens, and what follows it."""
-    name = tokens[0].lower()
-    name, rest = _SYNONYMS.get(name, name), tokens[1:]
-    if name == "decimal":
-        return _decimal(rest)
-    if name in ("array", "map", "struct"):
-        return _nested(name, rest)
-    if name not in _DUCKDB:
-        raise ValueError(f"there is no type {tokens[0]!r}")
-    if name == "string" and rest and rest[0] == "(":  # varchar(20)
-        rest = rest[rest.index(")") + 1 :]
-    return DataType(name), rest
-
-
-def _decimal(rest: list[str]) -> tuple[DataType, list[str]]:
-    if not rest or rest[0] != "(":
-        return DataType("decimal", 10, 0), rest
-    numbers = [int(token) for token in rest[1 : rest.index(")")] if token != ","]
-    precision, scale = (*numbers, 0)[:2]
-    if not (len(numbers) in (1, 2) and 0 < precision <= 38 and 0 <= scale <= precision):
-        raise ValueError("a decimal has up to 38 digits, not all of them behind the point")
-    return DataType("decimal", precision, scale), rest[rest.index(")") + 1 :]
-
-
-def _nested(name: str, rest: list[str]) -> tuple[DataType, list[str]]:
-    _expect(rest[0], "<")
-    fields: list[tuple[str, DataType]] = []
-    while rest[0] != ">":
-        rest, label = rest[1:], ""
-        if name == "struct":
-            if rest[0] == ">":
-                break
-            label = rest[0]
-            if label.startswith("`"):
-                label = label[1:-1].replace("``", "`")
-            rest = rest[2:] if rest[1] == ":" else rest[1:]
-        type_, rest = _read(rest)
-        fields.append((label, type_))
-        if [token.lower() for token in rest[:2]] == ["not", "null"]:
-            rest = rest[2:]
-        _expect(rest[0], ",", ">")
-    if name != "struct" and len(fields) != (1 if name == "array" else 2):
-        raise ValueError(f"{name} has the wrong number of types in it")
-    return DataType(name, fields=tuple(fields)), rest[1:]
-
-
-def _expect(token: str, *wanted: str) -> None:
-    if token not in wanted:
-        raise ValueError(f"{token!r} stands where {' or '.join(wanted)} should")
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN.match(name) else "`" + name.replace("`", "``") + "`"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from trunkline.errors import Precondition, Usage
 from trunkline.model.tables import Column, Schema
-from trunkline.tables.types import INTEGERS, VOID, DataType, parse_type
+from trunkline.model.types import INTEGERS, VOID, DataType, parse_type
 
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 

@@ -20,6 +20,7 @@ from trunkline.lake.differences import Difference
 from trunkline.model.entries import Entry
 from trunkline.model.ids import new_id
 from trunkline.storage.objects.keys import KeyMaker
+from trunkline.tables.writing.fingerprint import VERSION
 
 
 def delivered(lake: Lake, step: Step, policy: str = "raise") -> Rows:
@@ -155,13 +156,16 @@ def test_all_rows_removed_with_the_table(lake: Lake):
 # -- fingerprints, without reading a file ----------------------------------------------------
 
 
-def file(path: str, *numbers: int, digest: str = "a" * 16) -> bytes:
+def file(path: str, *numbers: int, digest: str = "a" * 16, version: str = VERSION) -> bytes:
     """A file with a row for each number, which is the row's hash."""
     total = sum(numbers)
-    hash_ = f"{len(numbers):016x}{total:016x}{total * total:016x}{digest}"
+    hash_ = f"{version}{len(numbers):014x}{total:016x}{total * total:016x}{digest}"
     if len(numbers) != 1:
-        hash_ = f"{len(numbers):016x}{total:016x}{sum(n * n for n in numbers):016x}{digest}"
-    return Entry(path, hash_, 1, f"data{path}", rows=len(numbers), byte_hash="b" * 64).encode()
+        hash_ = (
+            f"{version}{len(numbers):014x}{total:016x}{sum(n * n for n in numbers):016x}{digest}"
+        )
+    bytes_ = (path.encode().hex() * 64)[:64]
+    return Entry(path, hash_, 1, f"data{path}", rows=len(numbers), byte_hash=bytes_).encode()
 
 
 def left(gone: list[bytes], come: list[bytes]) -> tuple[list[str], list[str]]:
@@ -190,6 +194,16 @@ CASES = {
         ABC,
         [file("/d/z", 1, 2, 5, digest="c" * 16)],
         (["/d/a", "/d/b", "/d/c"], ["/d/z"]),
+    ),
+    "of an older version": (
+        [file("/d/a", 1, version="00"), file("/d/b", 2, version="00")],
+        [file("/d/z", 1, 2, version="00")],
+        (["/d/a", "/d/b"], ["/d/z"]),
+    ),
+    "rows that change places between schemas": (
+        [file("/d/a", 1), file("/d/b", 2, digest="c" * 16)],
+        [file("/d/y", 2), file("/d/z", 1, digest="c" * 16)],
+        (["/d/a", "/d/b"], ["/d/y", "/d/z"]),
     ),
     "nothing gone": ([], ABC, ([], ["/d/a", "/d/b", "/d/c"])),
 }

@@ -12,12 +12,10 @@ from itertools import combinations
 from trunkline.lake.differences import Difference
 from trunkline.model.entries import Entry
 from trunkline.tables.comparing.sharing import Identity, identity
-from trunkline.tables.writing.fingerprint import Total, digests, same_rows, total
+from trunkline.tables.writing.fingerprint import Total, plus, same_rows, total
 
 _MOST_TRIED = 12
 """Of more new files not every choice is tried."""
-
-_MASK = (1 << 64) - 1
 
 
 def settled(found: Iterable[Difference]) -> tuple[list[Entry], list[Entry]]:
@@ -95,23 +93,16 @@ def _matched(gone: list[Entry], come: list[Entry]) -> tuple[list[Entry], list[En
 
 def _run_of(gone: Sequence[Entry], entry: Entry) -> tuple[int, int] | None:
     """Where in `gone` the neighbours begin and end whose rows are those of one file."""
-    wanted, digest = total([entry]), digests([entry])
-    if wanted is None:
+    if (wanted := total([entry])) is None:
         return None
+    (added,) = wanted.values()
     sums = [Total(0, 0, 0)]
     for one in gone:
-        more = total([one])
-        assert more is not None
-        sums.append(_plus(sums[-1], more))
+        (more,) = (total([one]) or {}).values()
+        sums.append(plus(sums[-1], more))
     places = {sum_: place for place, sum_ in enumerate(sums)}
     for start, sum_ in enumerate(sums):
-        stop = places.get(_plus(sum_, wanted))
-        if stop is not None and stop > start and digests(gone[start:stop]) == digest:
+        stop = places.get(plus(sum_, added))
+        if stop is not None and stop > start and total(gone[start:stop]) == wanted:
             return start, stop
     return None
-
-
-def _plus(one: Total, two: Total) -> Total:
-    return Total(
-        one.rows + two.rows, (one.first + two.first) & _MASK, (one.second + two.second) & _MASK
-    )

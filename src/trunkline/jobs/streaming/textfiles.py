@@ -14,13 +14,13 @@ from trunkline.lake import files
 from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
 from trunkline.model.tables import Format, Schema, TableSpec
+from trunkline.model.types import parse_type
 from trunkline.tables.discovery.csvfacts import aligned, written_as
 from trunkline.tables.discovery.discover import facts_of, one_format
 from trunkline.tables.discovery.facts import Fact, Shape
 from trunkline.tables.pathcolumns import PathColumns
 from trunkline.tables.physical import check_references
 from trunkline.tables.scans import make_scans
-from trunkline.tables.types import parse_type
 from trunkline.tables.unite import wider
 
 MOST_LOOKED_AT = 64 << 20

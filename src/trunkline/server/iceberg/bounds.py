@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Precondition
 from trunkline.model.tables import Scan, ScanFile, Schema
-from trunkline.tables.types import parse_type, to_arrow_type
+from trunkline.model.types import parse_type
+from trunkline.tables.types import to_arrow_type
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema as IcebergSchema

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from trunkline.model.tables import Schema
-from trunkline.tables.types import DataType, parse_type
+from trunkline.model.types import DataType, parse_type
 
 _SCALARS = {
     "boolean": "boolean",

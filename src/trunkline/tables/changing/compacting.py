@@ -151,8 +151,8 @@ def _digest(
 
 def _with_fingerprint(group: Sequence[Entry], fresh: Sequence[Entry]) -> list[Entry]:
     """Fingerprints add up: that of the joined file is known if all of its rows had one."""
-    total, digests = fingerprint.total(group), fingerprint.digests(group)
-    if total is None or len(digests) != 1 or len(fresh) != 1:
+    totals = fingerprint.total(group)
+    if totals is None or len(totals) != 1 or len(fresh) != 1:
         return list(fresh)
-    (entry,), (digest,) = fresh, digests
+    (entry,), ((digest, total),) = fresh, totals.items()
     return [replace(entry, hash=fingerprint.shown(total, digest), byte_hash=entry.hash)]

@@ -13,6 +13,7 @@ from trunkline.lake.core import Core
 from trunkline.model.commits import Commit
 from trunkline.model.display import table as html_table
 from trunkline.model.tables import Column, Schema
+from trunkline.model.types import parse_type
 from trunkline.storage.catalog import Session, commits
 from trunkline.tables.comparing.diffsql import DELETE, INSERT, UPDATE_AFTER
 from trunkline.tables.comparing.matching import common_type
@@ -20,7 +21,7 @@ from trunkline.tables.comparing.rowdiff import CHANGE, diff_tables, free_name
 from trunkline.tables.describe import Table
 from trunkline.tables.reading.cells import shown
 from trunkline.tables.reading.frames import Frames, ToSpark
-from trunkline.tables.types import parse_type, to_arrow_type
+from trunkline.tables.types import to_arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

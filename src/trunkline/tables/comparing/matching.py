@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from trunkline.errors import Usage
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import Column, Schema
+from trunkline.model.types import INTEGERS, DataType, parse_type
 from trunkline.tables.comparing.diffsql import Comparison, Matched
-from trunkline.tables.types import INTEGERS, DataType, parse_type, to_duckdb_type
+from trunkline.tables.types import to_duckdb_type
 from trunkline.tables.unite import wider
 
 _NUMBERS = {*INTEGERS, "decimal", "float", "double"}

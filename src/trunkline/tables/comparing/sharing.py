@@ -13,6 +13,7 @@ from trunkline.model.entries import Entry
 from trunkline.model.tables import Format
 from trunkline.tables.describe import Table, describe_lines
 from trunkline.tables.layout import is_hive
+from trunkline.tables.writing.fingerprint import content
 
 Identity = tuple[str, tuple[str, ...]]
 
@@ -32,7 +33,7 @@ def leave_out_shared(
 
 def identity(entry: Entry) -> Identity:
     """What decides on the rows of a file: its content, and what its folders say."""
-    return entry.hash, tuple(filter(is_hive, entry.path.split("/")[:-1]))
+    return content(entry), tuple(filter(is_hive, entry.path.split("/")[:-1]))
 
 
 def _read_alike(old: Table, new: Table, one_sided: bool) -> bool:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
 from trunkline.model.tables import Column, Schema
+from trunkline.model.types import DataType
 from trunkline.tables.discovery.facts import Fact, Shape
 from trunkline.tables.discovery.textclasses import CLOCK, DAY, LONGER, MOMENT, class_sql, type_of
 from trunkline.tables.reading.opening import beginning, local_files, unreadable
-from trunkline.tables.types import DataType
 from trunkline.tables.unite import refuse_twins
 
 if TYPE_CHECKING:

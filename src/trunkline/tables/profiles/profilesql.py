@@ -13,9 +13,9 @@ from math import isfinite
 from typing import Any
 
 from trunkline.model.tables import Column
+from trunkline.model.types import INTEGERS, parse_type
 from trunkline.tables.reading.cells import plain
 from trunkline.tables.reading.duck import quoted
-from trunkline.tables.types import INTEGERS, parse_type
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BINS = 20

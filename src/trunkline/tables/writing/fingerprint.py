@@ -1,12 +1,14 @@
 """What rows a file holds, whatever their order: files that Spark wrote, as entries.
 
 Spark gives the rows of one query in any order and any cut, so the hash of a file's bytes says
-little. Its fingerprint does: the number of rows and two sums over the hashes of the rows.
-Fingerprints add up, so that two sets of files are compared without reading them.
+little. Its fingerprint does: the number of rows and two sums over the hashes of the rows, which
+are exact (`RowHash.java`). Fingerprints add up, so that two sets of files are compared without
+reading them. They say by which VERSION of the hash they were made; others compare with nothing.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +24,9 @@ from trunkline.model.tables import Schema, Written
 from trunkline.storage.objects.keys import check_key
 from trunkline.tables.writing.naming import Namer, hive_folder
 
+VERSION = "02"
+"""Until version 2, which first says so, doubles were rounded and nested times cut."""
+
 _MASK = (1 << 64) - 1
 
 
@@ -35,7 +40,7 @@ class Total(NamedTuple):
 
 def schema_digest(schema: Schema) -> str:
     """16 hex digits for names and types. Whether nulls may occur is no part of the rows."""
-    text = "\n".join(f"{column.name}\t{column.type}" for column in schema)
+    text = json.dumps([(column.name, column.type) for column in schema])
     return blake3(text.encode()).hexdigest(8)
 
 
@@ -46,32 +51,42 @@ def fingerprint(written: Written, schema: Schema) -> str:
 
 def shown(total: Total, digest: str) -> str:
     """A fingerprint as the 64 hex digits that an entry has for its hash."""
-    return f"{total.rows:016x}{total.first:016x}{total.second:016x}{digest}"
+    return f"{VERSION}{total.rows:014x}{total.first:016x}{total.second:016x}{digest}"
 
 
-def total(entries: Iterable[Entry]) -> Total | None:
-    """The sum over all files, or None if one of them has no fingerprint."""
-    rows = first = second = 0
+def content(entry: Entry) -> str:
+    """What two files are equal by only if their rows are: the hash, if it is exact."""
+    return entry.byte_hash if _is_old(entry) else entry.hash
+
+
+def total(entries: Iterable[Entry]) -> dict[str, Total] | None:
+    """The sums over files by the digest of their schema; None if one has no exact fingerprint."""
+    found: dict[str, Total] = {}
     for entry in entries:
-        if not entry.byte_hash or len(entry.hash) != 64:
+        if not entry.byte_hash or len(entry.hash) != 64 or _is_old(entry):
             return None
-        rows += int(entry.hash[:16], 16)
-        first += int(entry.hash[16:32], 16)
-        second += int(entry.hash[32:48], 16)
-    return Total(rows, first & _MASK, second & _MASK)
+        sums = (entry.hash[2:16], entry.hash[16:32], entry.hash[32:48])
+        one, digest = Total(*(int(digits, 16) for digits in sums)), entry.hash[48:]
+        found[digest] = plus(found.get(digest, Total(0, 0, 0)), one)
+    return found
 
 
-def digests(entries: Iterable[Entry]) -> set[str]:
-    """The digests of the schemas that the files were written with."""
-    return {entry.hash[48:] for entry in entries}
+def plus(one: Total, two: Total) -> Total:
+    return Total(
+        one.rows + two.rows, (one.first + two.first) & _MASK, (one.second + two.second) & _MASK
+    )
 
 
 def same_rows(old: Sequence[Entry], new: Sequence[Entry]) -> bool:
     """Whether two sets of files are known to hold the same rows."""
-    if sorted(entry.hash for entry in old) == sorted(entry.hash for entry in new):
+    if sorted(map(content, old)) == sorted(map(content, new)):
         return True
     before = total(old)
-    return before is not None and before == total(new) and digests(old) == digests(new)
+    return before is not None and before == total(new)
+
+
+def _is_old(entry: Entry) -> bool:
+    return bool(entry.byte_hash) and not entry.hash.startswith(VERSION)
 
 
 def entry_of(core: Core, written: Written, path: str, schema: Schema) -> Entry:

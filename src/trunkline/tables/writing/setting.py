@@ -11,10 +11,10 @@ from trunkline.lake.manifests import Tree
 from trunkline.model.entries import Entry
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import Column, Format, Schema, TableSpec
+from trunkline.model.types import normalize
 from trunkline.tables.describe import Table, data_lines, describe_lines, recorded_spec
 from trunkline.tables.layout import format_of, hive_values
 from trunkline.tables.reading.arrowread import check_readable
-from trunkline.tables.types import normalize
 from trunkline.tables.unite import refuse_twins
 
 SchemaLike = Schema | str | Mapping[str, str] | Sequence[Mapping[str, object]]

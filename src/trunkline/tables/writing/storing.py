@@ -12,7 +12,8 @@ from trunkline.lake.drafts import Draft
 from trunkline.lake.transaction import Transaction
 from trunkline.model.refs import Ref
 from trunkline.model.tables import Column, Schema, WriteMode
-from trunkline.tables.types import from_arrow, normalize, unsupported
+from trunkline.model.types import normalize, quoted
+from trunkline.tables.types import from_arrow, unsupported
 from trunkline.tables.writing.arrowwrite import write_batches
 from trunkline.tables.writing.fingerprint import entries_of
 from trunkline.tables.writing.sources import batches_of, is_spark
@@ -105,8 +106,8 @@ def _selection(frame: Any, schema: Schema) -> list[str]:
     chosen = []
     for column in schema:
         name = has.get(column.name.casefold())
-        value = "NULL" if name is None else _quoted(name)
-        chosen.append(f"CAST({value} AS {column.type}) AS {_quoted(column.name)}")
+        value = "NULL" if name is None else quoted(name)
+        chosen.append(f"CAST({value} AS {column.type}) AS {quoted(column.name)}")
     return chosen
 
 
@@ -121,7 +122,3 @@ def _spark_schema(frame: Any, name: str) -> Schema:
     if len({c.name.casefold() for c in columns}) < len(columns):
         raise Usage(f"Two columns of the DataFrame for {name} have the same name.")
     return Schema(tuple(columns))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -21,9 +21,9 @@ from trunkline.model.evolution import clash, united
 from trunkline.model.paths import join
 from trunkline.model.suggest import did_you_mean, shown
 from trunkline.model.tables import TABLE_FILE, Format, Schema, TableSpec, WriteMode
+from trunkline.model.types import parse_type
 from trunkline.tables.describe import describe, describe_lines, recorded_spec
 from trunkline.tables.layout import is_data
-from trunkline.tables.types import parse_type
 from trunkline.tables.unite import settled
 
 RESERVED = "__tl_"

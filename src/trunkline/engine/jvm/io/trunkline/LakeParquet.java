@@ -14,8 +14,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Map;
 
 /**
- * Parquet without the last two columns, which are about the row: its hash, and the rules that it
- * broke. Rows that broke one of `dropped` are not written.
+ * Parquet without the last column, which is about the row: the rules that it broke. Rows that
+ * broke one of `dropped` are not written.
  */
 public class LakeParquet extends ParquetFileFormat {
     private final long dropped;
@@ -26,7 +26,7 @@ public class LakeParquet extends ParquetFileFormat {
 
     public OutputWriterFactory prepareWrite(SparkSession session, Job job, Map options, StructType schema) {
         StructField[] fields = schema.fields();
-        StructType kept = new StructType((StructField[]) Arrays.copyOf(fields, fields.length - 2));
+        StructType kept = new StructType((StructField[]) Arrays.copyOf(fields, fields.length - 1));
         return new Factory(super.prepareWrite(session, job, options, kept), kept, dropped);
     }
 
@@ -59,7 +59,7 @@ public class LakeParquet extends ParquetFileFormat {
         public Writer(OutputWriter inner, StructType kept, long dropped) {
             this.inner = inner;
             this.dropped = dropped;
-            this.rules = kept.length() + 1;
+            this.rules = kept.length();
             this.row = Scala.firstColumns(kept);
         }
 

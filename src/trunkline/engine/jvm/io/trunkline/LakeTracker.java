@@ -32,7 +32,7 @@ public class LakeTracker implements WriteJobStatsTracker {
     private final int samples;
     final transient List tasks = new ArrayList();
 
-    /** Rows are the columns of `data`, the row's hash, the rules it broke (bits), then others. */
+    /** Rows are the columns of `data`, the rules that the row broke (bits), then others. */
     public LakeTracker(StructType data, int rules, long dropped, int samples) {
         this.data = data;
         this.rules = rules;
@@ -77,7 +77,8 @@ public class LakeTracker implements WriteJobStatsTracker {
 
     public static class Task implements WriteTaskStatsTracker {
         private final StructType data;
-        private final int hash;
+        private final int bits;
+        private final RowHash hash;
         private final long dropped;
         private final int samples;
         private final Stats stats;
@@ -86,7 +87,8 @@ public class LakeTracker implements WriteJobStatsTracker {
 
         public Task(StructType data, int rules, long dropped, int samples) {
             this.data = data;
-            this.hash = data.length();
+            this.bits = data.length();
+            this.hash = new RowHash(data);
             this.dropped = dropped;
             this.samples = samples;
             this.stats = new Stats(rules);
@@ -104,19 +106,17 @@ public class LakeTracker implements WriteJobStatsTracker {
                 this.file = (File) stats.files.get(path);
             }
             stats.seen++;
-            long broken = row.getLong(hash + 1);
+            long broken = row.getLong(bits);
             if (broken != 0L) {
                 count(broken, row);
                 if ((broken & dropped) != 0L) {
                     return;
                 }
             }
-            long first = row.getLong(hash);
-            long second = (first ^ (first >>> 32)) * 0xd6e8feb86659fd93L;
-            second = (second ^ (second >>> 29)) * 0xbf58476d1ce4e5b9L;
+            hash.of(row);
             file.rows++;
-            file.first += first;
-            file.second += second ^ (second >>> 31);
+            file.first += hash.first;
+            file.second += hash.second;
         }
 
         private void count(long broken, InternalRow row) {

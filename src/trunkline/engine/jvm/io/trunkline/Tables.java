@@ -81,8 +81,8 @@ public final class Tables {
 
     /**
      * Write rows as one Spark job. `expressions`, parted by \\0, are the columns of the table, the
-     * row's hash, the rules it broke, and `partitionColumns` more to part the files by. Says as
-     * JSON what files there are now.
+     * rules that the row broke, and `partitionColumns` more to part the files by. Says as JSON
+     * what files there are now.
      */
     public static String write(
             Dataset rows, String expressions, String stem, int partitionColumns, int rules,
@@ -91,7 +91,7 @@ public final class Tables {
         QueryExecution query = data.queryExecution();
         SparkSession session = query.sparkSession();
         StructField[] fields = data.schema().fields();
-        int own = fields.length - 2 - partitionColumns;
+        int own = fields.length - 1 - partitionColumns;
         StructType columns = new StructType((StructField[]) Arrays.copyOf(fields, own));
         LakeCommit commit = new LakeCommit(stem);
         LakeTracker tracker = new LakeTracker(columns, rules, dropped, samples);
