@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trunkline.engine import tables
-from trunkline.engine.fingerprint import quoted, row_hash
 from trunkline.engine.sessions import own_session
 from trunkline.engine.submit import explained
 from trunkline.engine.transform import Source
 from trunkline.model.tables import Schema
+from trunkline.model.types import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,9 +50,7 @@ def differing_rows(session: Session, left: Source, right: Source, most: int) -> 
 
     with explained(session), own_session(session, "verify", {}) as spark:
         frames = [
-            tables.read(session, source.scans, source.schema, spark).withColumn(
-                _HASH, f.expr(row_hash(left.schema))
-            )
+            tables.hashed(session, tables.read(session, source.scans, source.schema, spark), _HASH)
             for source in (left, right)
         ]
         sides = [
@@ -80,7 +78,7 @@ def _rows(frame: DataFrame, odd: DataFrame, schema: Schema, most: int) -> tuple[
     found = frame.join(odd, _HASH).orderBy(_HASH)
     texts = [f"CAST({quoted(name)} AS string)" for name in schema.names]
     kept: list[Row] = []
-    taken: dict[int, int] = {}
+    taken: dict[str, int] = {}
     for row in found.selectExpr(_HASH, f"abs({_SIDE})", *texts).limit(2 * most).collect():
         number, times, *values = row
         taken[number] = taken.get(number, 0) + 1

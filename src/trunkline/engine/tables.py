@@ -219,6 +219,13 @@ def write(
     return _report(json.loads(said), has_rule=rules.quarantine is not None, samples=samples)
 
 
+def hashed(session: Session, frame: DataFrame, name: str) -> DataFrame:
+    """The same rows with the exact hash of each, as text, in one more column."""
+    from pyspark.sql import DataFrame
+
+    return DataFrame(classes(session).Tables.hashed(frame._jdf, name), frame.sparkSession)
+
+
 def _report(said: dict[str, Any], *, has_rule: bool, samples: int) -> WriteReport:
     files = []
     for one in said["files"]:

@@ -4,15 +4,18 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.classic.Dataset;
@@ -23,12 +26,16 @@ import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter$;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter.OutputSpec;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 import scala.None$;
 import scala.Option;
 import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction0;
+import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /** What Python calls: a table's files as a DataFrame, and a DataFrame into files. */
@@ -99,6 +106,33 @@ public final class Tables {
             new LakeParquet(dropped));
         SQLExecution$.MODULE$.withNewExecutionId(query, (Option) new scala.Some("trunkline"), write);
         return report(commit, tracker, rules).toString();
+    }
+
+    /** The same rows with their exact hashes as one more column, as text. */
+    public static Dataset hashed(Dataset rows, String name) {
+        StructType columns = rows.schema();
+        RDD found = rows.queryExecution().toRdd()
+            .map(new Hashed(columns), ClassTag$.MODULE$.apply(InternalRow.class));
+        SparkSession session = rows.queryExecution().sparkSession();
+        return session.internalCreateDataFrame(found, columns.add(name, DataTypes.StringType), false);
+    }
+
+    public static class Hashed extends AbstractFunction1 implements Serializable {
+        private final StructType columns;
+        private transient RowHash hash;
+
+        public Hashed(StructType columns) {
+            this.columns = columns;
+        }
+
+        public Object apply(Object row) {
+            if (hash == null) {
+                hash = new RowHash(columns);
+            }
+            hash.of((InternalRow) row);
+            UTF8String text = UTF8String.fromString(Long.toHexString(hash.first) + "-" + Long.toHexString(hash.second));
+            return new JoinedRow((InternalRow) row, new GenericInternalRow(new Object[] {text}));
+        }
     }
 
     public static class Write extends AbstractFunction0 {
