@@ -3160,8 +3160,7 @@ export interface components {
         };
         /**
          * ApplyReport
-         * @description What became of the pipelines that were applied; fields that mean nothing here, and what is
-         *     hardly meant.
+         * @description What became of the pipelines that were applied; fields that mean nothing here.
          */
         ApplyReport: {
             /** Applied */
@@ -3171,11 +3170,6 @@ export interface components {
              * @default []
              */
             ignored: string[];
-            /**
-             * Notes
-             * @default []
-             */
-            notes: string[];
         };
         /**
          * AskKnown
@@ -5959,11 +5953,6 @@ export interface components {
              * @default []
              */
             ignored: string[];
-            /**
-             * Notes
-             * @default []
-             */
-            notes: string[];
         };
         /**
          * Pool
