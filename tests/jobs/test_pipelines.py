@@ -299,8 +299,94 @@ def test_a_missing_repo_is_refused_with_a_suggestion(idle: Graph):
 
 
 def test_the_name_of_a_repo_is_refused(idle: Graph):
-    with pytest.raises(errors.AlreadyExists, match="There is a repo rates already"):
+    with pytest.raises(errors.AlreadyExists, match="A plain repo named rates exists"):
         idle.follow("rates", "orders")
+
+
+def test_a_branch_that_is_not_there_is_told_beside_the_one_that_has_data(idle: Graph):
+    idle.put("orders", a="1", b="2")
+    spec = idle.spec("m", tl.pfs("orders", "/*", branch="master"), ["true"])
+    said = (
+        "m reads orders@master, a branch that does not exist and is made empty; "
+        "orders@main has 2 files."
+    )
+    plan = idle.lake.plan(spec)
+    assert plan.notes == (said,)
+    assert plan.pipelines[0].note == "no data: orders@master has no commits"
+    assert plan.to_dict()["notes"] == [said]
+    assert idle.lake.apply(spec).notes == (said,)
+    assert idle.lake.apply(spec).notes == (
+        "m reads orders@master, which has no commits; orders@main has 2 files.",
+    )
+    assert idle.lake.plan().pipelines[0].note == "no data: orders@master has no commits"
+
+
+def test_a_branch_that_a_pipeline_does_not_write_is_told(idle: Graph):
+    upstream = idle.spec("up", tl.pfs("orders", "/*"), ["true"])
+    reader = idle.spec("down", tl.pfs("up", "/*", branch="master"), ["true"])
+    what = "down reads up@master, a branch that does not exist and is made empty"
+    assert idle.lake.apply(upstream, reader).notes == (f"{what}; up writes to main.",)
+    both = idle.spec("both", tl.pfs("up", "/*"), ["true"])
+    assert idle.lake.apply(both).notes == ()
+
+
+@pytest.mark.parametrize("how", ["changed", "deleted"])
+def test_the_empty_branch_that_a_pipeline_brought_goes_with_it(idle: Graph, how: str):
+    idle.put("orders", a="1")
+    names = ("m", "other")
+    for name in names:
+        idle.apply(name, tl.pfs("orders", NOTHING, branch="master"), ["true"])
+    idle.lake.create_repo("plain")
+    idle.lake.create_branch("plain@mine")
+    idle.apply("p", tl.pfs("plain", NOTHING, branch="mine"), ["true"])
+    for name in names:
+        assert "master" in {one.name for one in idle.lake.branches("orders")}
+        if how == "deleted":
+            idle.lake.delete_pipeline(name)
+        else:
+            idle.apply(name, tl.pfs("orders", NOTHING), ["true"])
+    assert {one.name for one in idle.lake.branches("orders")} == {"main"}
+    idle.lake.delete_pipeline("p")
+    assert {one.name for one in idle.lake.branches("plain")} == {"main", "mine"}
+
+
+def test_a_branch_with_data_stays_when_its_reader_goes(idle: Graph):
+    idle.apply("m", tl.pfs("orders", NOTHING, branch="master"), ["true"])
+    idle.put("orders@master", a="1")
+    idle.lake.delete_pipeline("m")
+    assert idle.head("orders@master")
+
+
+def test_a_pool_that_nobody_made_is_told(idle: Graph):
+    idle.put("orders", a="1")
+    spec = idle.spec("p", tl.pfs("orders", NOTHING), ["true"], pool="nosuch")
+    said = (
+        "p is in the pool nosuch, which does not exist and limits nothing: "
+        "trunkline pool set nosuch SLOTS"
+    )
+    assert idle.lake.plan(spec).notes == idle.lake.apply(spec).notes == (said,)
+    idle.lake.set_pool("nosuch", 1)
+    assert idle.lake.apply(spec).notes == ()
+
+
+def test_a_plan_without_datums_says_why(idle: Graph):
+    two = tl.cross(tl.pfs("orders", "/*"), tl.pfs("rates", "/*"))
+    plans = [idle.spec("one", tl.pfs("orders", "/*.csv"), ["true"]), idle.spec("two", two, ["x"])]
+
+    def notes() -> list[str]:
+        return [one.note for one in idle.lake.plan(*plans).pipelines]
+
+    assert notes() == [
+        "no data: orders@main has no commits",
+        "no data: orders@main, rates@main have no commits",
+    ]
+    idle.put("orders", a="1")
+    assert notes() == [
+        "no datums: nothing in orders@main matches /*.csv",
+        "no data: rates@main has no commits",
+    ]
+    idle.put("rates")
+    assert notes()[1] == "no datums: its inputs have nothing that goes together"
 
 
 def test_all_are_applied_or_none(idle: Graph):

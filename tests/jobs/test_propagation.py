@@ -9,7 +9,14 @@ import pytest
 import trunkline as tl
 from tests.jobs.graphs import NOTHING, Graph, reads
 from tests.served import home
-from trunkline.errors import CommitUnfinished, InUse, InvalidSpec, NotAllowed, TrunklineError
+from trunkline.errors import (
+    AmbiguousId,
+    CommitUnfinished,
+    InUse,
+    InvalidSpec,
+    NotAllowed,
+    TrunklineError,
+)
 from trunkline.lake.bell import bell_of
 from trunkline.model.jobs import JobState
 
@@ -156,6 +163,25 @@ def test_that_holds_at_any_distance(diamond: Graph):
 
 
 # -- pipelines on what is there already --------------------------------------------------------
+
+
+def test_two_branches_of_one_repo_are_told_apart(idle: Graph):
+    """A set has one commit of each repo that changed; of one that was only read it may be two."""
+    old = idle.put("orders", a="1")
+    idle.lake.create_branch("orders@dev")
+    new = idle.put("orders", a="2")
+    both = tl.cross(tl.pfs("orders", NOTHING, "new"), tl.pfs("orders", NOTHING, "old", "dev"))
+    idle.apply("b", tl.cross(both, tl.pfs("rates", NOTHING)), ["true"])
+    made = idle.put("rates", r="1")
+    idle.run()
+    assert reads(idle.job("b", made)) == {"new": new, "old": old, "rates": made}
+    with pytest.raises(AmbiguousId) as caught:
+        idle.files(f"orders@{made}")
+    assert f"read 2 commits of orders: {old[:12]}, {new[:12]}" in caught.value.message
+    changed = idle.put("orders@dev", a="3")
+    idle.run()
+    assert reads(idle.job("b", changed)) == {"new": new, "old": changed, "rates": made}
+    assert idle.files(f"orders@{changed}") == {"/a": "3"}
 
 
 def test_a_new_pipeline_makes_one_job_however_long_the_history_is(idle: Graph):

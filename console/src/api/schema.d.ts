@@ -3160,7 +3160,8 @@ export interface components {
         };
         /**
          * ApplyReport
-         * @description What became of the pipelines that were applied; fields that mean nothing here.
+         * @description What became of the pipelines that were applied; fields that mean nothing here, and what is
+         *     hardly meant.
          */
         ApplyReport: {
             /** Applied */
@@ -3170,6 +3171,11 @@ export interface components {
              * @default []
              */
             ignored: string[];
+            /**
+             * Notes
+             * @default []
+             */
+            notes: string[];
         };
         /**
          * AskKnown
@@ -5953,6 +5959,11 @@ export interface components {
              * @default []
              */
             ignored: string[];
+            /**
+             * Notes
+             * @default []
+             */
+            notes: string[];
         };
         /**
          * Pool

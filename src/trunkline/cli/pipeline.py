@@ -25,12 +25,11 @@ from trunkline.errors import Usage
 from trunkline.model import yamltext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from trunkline.cli.session import Session
     from trunkline.model.flowstatus import IngestStatus, StreamStatus
     from trunkline.model.pipelines import PipelineInfo
     from trunkline.sdk.lake import Lake
+    from trunkline.sdk.reports import ApplyReport, PlanReport
 
 app = App(name="pipeline", help="Pipelines: what is computed from what.")
 
@@ -59,11 +58,11 @@ def apply(
     with run.open() as lake:
         if dry_run:
             plan = lake.plan(*files, **how)
-            note_ignored(run, plan.ignored)
+            tell_notes(run, plan)
             run.output.item(plan, lambda p: planviews.plan_lines(p, run.output.style))
             return
         report = lake.apply(*files, **how)
-    note_ignored(run, report.ignored)
+    tell_notes(run, report)
     lines = [jobviews.applied(one) for one in report.applied]
     if any(one.job for one in report.applied):
         lines.append(run.who_runs)
@@ -81,10 +80,15 @@ def arguments(given: list[str] | None) -> dict[str, str]:
     return found
 
 
-def note_ignored(run: Session, ignored: Iterable[str]) -> None:
-    """Fields without a meaning here, once, on stderr. JSON has them in the answer."""
-    if not (run.settings.flag("json") or run.settings.flag("quiet")) and (names := list(ignored)):
-        sys.stderr.write(f"note: ignored, without effect here: {', '.join(names)}\n")
+def tell_notes(run: Session, report: ApplyReport | PlanReport) -> None:
+    """What a reader should know beside the answer, on stderr. JSON has it in the answer."""
+    if run.settings.flag("json") or run.settings.flag("quiet"):
+        return
+    notes = list(report.notes)
+    if report.ignored:
+        notes.insert(0, f"ignored, without effect here: {', '.join(report.ignored)}")
+    for note in notes:
+        sys.stderr.write(f"note: {printable(note)}\n")
 
 
 @app.command("list")

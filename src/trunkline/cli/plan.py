@@ -8,7 +8,7 @@ import typer
 
 from trunkline.cli import planviews, session
 from trunkline.cli.arguments import App, Arguments, Env, NoReprocess, Reprocess
-from trunkline.cli.pipeline import arguments, note_ignored
+from trunkline.cli.pipeline import arguments, tell_notes
 
 app = App()
 
@@ -39,5 +39,5 @@ def plan(
             args=arguments(args),
             env=env,
         )
-    note_ignored(run, found.ignored)
+    tell_notes(run, found)
     run.output.item(found, lambda report: planviews.plan_lines(report, run.output.style))

@@ -157,6 +157,8 @@ def plan_of(
         reasons[_plain(one.reason)] += 1
         if one.verdict is not Verdict.KEEP and len(samples) < SAMPLES:
             samples.append((str(one.verdict), one.reason, _text(one)))
+    if not counts and not note:
+        note = _nothing(context)
     return PipelinePlan(
         version.name,
         action,
@@ -170,6 +172,18 @@ def plan_of(
         downstream,
         note,
     )
+
+
+def _nothing(context: Context) -> str:
+    """Why a pipeline has no datums."""
+    without = [f"{one.repo}@{one.branch}" for one in context.inputs if one.commit is None]
+    if without:
+        verb = "has" if len(set(without)) == 1 else "have"
+        return f"no data: {', '.join(dict.fromkeys(without))} {verb} no commits"
+    if len(context.leaves) == 1:
+        (one,), (leaf,) = context.inputs, context.leaves
+        return f"no datums: nothing in {one.repo}@{one.branch} matches {leaf.glob}"
+    return "no datums: its inputs have nothing that goes together"
 
 
 def _text(one: Decision) -> str:

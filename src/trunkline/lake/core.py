@@ -173,21 +173,33 @@ def _named(session: Session, repo: int, name: RepoName, text: str) -> tuple[str 
 
 
 def _used_by_set(session: Session, name: RepoName, text: str) -> str | None:
-    """The commit of a repo that the members of a set were computed from, at any distance."""
+    """The commit of a repo that the members of a set were computed from, the fewest steps away.
+
+    A pipeline may read two branches of one repo: then it must be said which of them is meant.
+    """
     ids = commits.ids_like(session, text)
     if len(ids) != 1 or (len(text) < ID_LENGTH and not ids):
         return None
-    waiting = [RepoCommit(member.repo, member.id) for member in commits.in_set(session, ids[0])]
-    seen = set(waiting)
-    while waiting:
-        edge = waiting.pop()
-        if edge.repo == name:
-            return edge.id
-        key = repos.key_of(session, edge.repo)
-        for source in commits.sources(session, key, edge.id) if key is not None else ():
-            if source not in seen:
-                seen.add(source)
-                waiting.append(source)
+    level = [RepoCommit(member.repo, member.id) for member in commits.in_set(session, ids[0])]
+    seen = set(level)
+    while level:
+        used = sorted({edge.id for edge in level if edge.repo == name})
+        if len(used) > 1:
+            some = ", ".join(commit_id[:12] for commit_id in used)
+            raise AmbiguousId(
+                f"What was made in {ids[0][:12]} read {len(used)} commits of {name}: {some}.",
+                hint=f"Say which: {name}@{used[0][:12]}. trunkline job inspect tells their inputs.",
+            )
+        if used:
+            return used[0]
+        below: list[RepoCommit] = []
+        for edge in level:
+            key = repos.key_of(session, edge.repo)
+            for source in commits.sources(session, key, edge.id) if key is not None else ():
+                if source not in seen:
+                    seen.add(source)
+                    below.append(source)
+        level = below
     return None
 
 

@@ -5,7 +5,7 @@ Names that are taken or missing, circles, branches that cannot follow.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,14 +14,15 @@ from trunkline.lake.environmentpipelines import check_place, graph_in
 from trunkline.lake.flowkinds import check_flow
 from trunkline.lake.propagation import output_branch
 from trunkline.lake.versions import Declared
-from trunkline.model.commits import RepoKind, RepoName
+from trunkline.model.commits import DEFAULT_BRANCH, RepoKind, RepoName
 from trunkline.model.environments import Environment
-from trunkline.model.inputs import Cron, leaves
+from trunkline.model.inputs import Cron, Pfs, leaves
 from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.suggest import did_you_mean
+from trunkline.model.words import count
 from trunkline.pipelines.dag import order
 from trunkline.pipelines.triggers import check_trigger
-from trunkline.storage.catalog import Session, pipelines, repos, timing
+from trunkline.storage.catalog import Session, commits, pipelines, refs, repos, timing
 
 SCHEDULE = "schedule"
 
@@ -96,8 +97,10 @@ def _check_names(
         check_flow(session, row, spec, where)
     elif own is not None:
         raise AlreadyExists(
-            f"{where}There is a repo {spec.name} already, and it is no pipeline's.",
-            hint="Give the pipeline another name.",
+            f"{where}A plain repo named {spec.name} exists, and a pipeline writes to the repo of "
+            "its name.",
+            hint="Give the pipeline another name; or, if the repo was made by mistake: "
+            f"trunkline repo delete {spec.name}",
         )
     if not repos.has_project(session, spec.name.project):
         known = [project.name for project in repos.projects(session)]
@@ -131,13 +134,58 @@ def _check_names(
             )
 
 
+def remarks(session: Session, declared: Sequence[Declared]) -> list[str]:
+    """What can be applied but is hardly meant: inputs without data beside others that have some,
+    pools that limit nothing."""
+    writes = {one.spec.name: one.spec.output_branch for one in declared}
+    pools = {str(row["name"]) for row in pipelines.pools(session)}
+    found: dict[str, None] = {}
+    for one in declared:
+        for leaf in leaves(one.spec.input):
+            if isinstance(leaf, Pfs) and leaf.trigger is None:
+                said = _without_data(session, leaf, writes)
+                found |= (
+                    {f"{one.spec.name} reads {leaf.repo}@{leaf.branch}, {said}": None}
+                    if said
+                    else {}
+                )
+        pool = one.spec.pool
+        if pool and pool not in pools:
+            found[
+                f"{one.spec.name} is in the pool {pool}, which does not exist and limits nothing: "
+                f"trunkline pool set {pool} SLOTS"
+            ] = None
+    return list(found)
+
+
+def _without_data(session: Session, leaf: Pfs, writes: Mapping[RepoName, str]) -> str:
+    """What is odd about the branch of an input, if it has no data."""
+    repo = repos.key_of(session, leaf.repo)
+    known = {one.name: one for one in refs.branches(session, repo)} if repo is not None else {}
+    own = known.get(leaf.branch)
+    if own is not None and (own.head or own.open):
+        return ""
+    what = "which has no commits" if own else "a branch that does not exist and is made empty"
+    row = pipelines.find(session, repo) if repo is not None else None
+    written = writes.get(leaf.repo) or (row and row.version and output_branch(session, row))
+    if written:
+        return "" if written == leaf.branch else f"{what}; {leaf.repo} writes to {written}."
+    if repo is None or any(row.branch == leaf.branch for row in timing.triggers(session, repo)):
+        return ""
+    others = sorted(known.values(), key=lambda one: (not one.head, one.name != DEFAULT_BRANCH))
+    if others and others[0].head and (head := commits.find(session, repo, others[0].head)):
+        return f"{what}; {leaf.repo}@{others[0].name} has {count(head.files, 'file')}."
+    return "" if own else f"{what}; {leaf.repo} has {', '.join(one.name for one in others)}."
+
+
 def missing_input(one: Declared, repo: RepoName, known: Sequence[str]) -> NotFound:
     """What is said of a pipeline that reads what is not there; `known` are names that are."""
     where = f"{one.where}: " if one.where else ""
     return NotFound(
         f'{where}{one.spec.name} reads the repo "{repo}", which does not exist.'
         f"{did_you_mean(repo.repo, known)}",
-        hint=f"Make it first: trunkline repo create {repo}",
+        hint=f"If a pipeline makes it, apply that one first, or both together. If it is for files "
+        f"of yours: trunkline repo create {repo}",
     )
 
 

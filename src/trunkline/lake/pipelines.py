@@ -50,6 +50,9 @@ from trunkline.storage.catalog import (
 )
 from trunkline.storage.catalog.pipelines import Edge, PipelineRow, VersionRow
 
+FOR_PIPELINE = "pipeline"
+"""Why a branch is there that nobody made: a pipeline reads it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Applied:
@@ -230,8 +233,10 @@ class _Application:
                 repos.add(session, cron, RepoKind.CRON, f"Ticks for {self.spec.name}")
             timing.set_cron(session, repo_key(session, cron), repo, schedule)
         self._drop_old_crons(session, repo)
-        kept_triggers = {leaf.branch for leaf in leaves(self.spec.input) if leaf.trigger}
+        read = list(leaves(self.spec.input))
+        kept_triggers = {leaf.branch for leaf in read if leaf.trigger}
         _drop_triggers(session, repo, self.spec.name, kept_triggers)
+        _drop_empty_branches(session, repo, {(leaf.repo, leaf.branch) for leaf in read})
         pipelines.add_version(session, made, list(self._edges(session, repo)))
 
     def _edges(self, session: Session, repo: int) -> Iterator[Edge]:
@@ -240,7 +245,7 @@ class _Application:
             source = repo_key(session, leaf.repo)
             branch = leaf.branch
             if refs.branch(session, source, branch) is None:
-                move = refs.Move(self.transaction.author, "pipeline")
+                move = refs.Move(self.transaction.author, FOR_PIPELINE)
                 refs.add_branch(session, source, branch, None, move)
             if isinstance(leaf, Pfs) and leaf.trigger is not None:
                 timing.set_trigger(session, source, branch, leaf.trigger)
@@ -292,6 +297,7 @@ def delete_in(session: Session, name: RepoName, force: bool, keep_repo: bool) ->
         end_job(session, row.repo, job.id, JobState.KILLED, "its pipeline was deleted")
     ticks = [cron.repo for cron in timing.crons(session, row.repo)]
     _drop_triggers(session, row.repo, name, ())
+    _drop_empty_branches(session, row.repo, ())
     environments.forget_pipeline(session, row.repo)
     pipelines.remove(session, row.repo)
     flows.remove(session, row.repo)
@@ -320,6 +326,28 @@ def _drop_triggers(session: Session, repo: int, name: RepoName, kept: Collection
                       if r.pipeline != repo]  # fmt: skip
             if found is not None and not others:
                 refs.remove_branch(session, edge.source, found, refs.Move("pipeline", "delete"))
+
+
+def _drop_empty_branches(
+    session: Session, repo: int, kept: Collection[tuple[RepoName, str]]
+) -> None:
+    """Remove branches that only this pipeline reads, were made because it does, and hold nothing.
+
+    Whoever names a branch that is not there gets an empty one; so it goes with the mistake.
+    """
+    for edge in pipelines.reads(session, repo):
+        source = repos.name_of(session, edge.source)
+        found = refs.branch(session, edge.source, edge.branch)
+        if source is None or found is None or (source, edge.branch) in kept:
+            continue
+        readers = {one.pipeline for one in pipelines.readers(session, edge.source, edge.branch)}
+        elsewhere = environments.readers(session, edge.source, edge.branch)
+        rows = timing.triggers(session, edge.source)
+        follows = any(edge.branch in (row.branch, row.trigger.branch) for row in rows)
+        in_use = found.head or found.open or readers - {repo} or elsewhere or follows
+        made = refs.last_reason(session, edge.source, edge.branch) == FOR_PIPELINE
+        if made and not in_use:
+            refs.remove_branch(session, edge.source, found, refs.Move("pipeline", "delete"))
 
 
 def require(session: Session, name: RepoName, anywhere: bool = False) -> PipelineRow:

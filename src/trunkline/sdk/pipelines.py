@@ -251,11 +251,23 @@ class Pipelines(LakeBase):
         from trunkline.sdk.reports import ApplyReport
 
         where = self._environment(env)
+        notes = self._remarks(declared, where)
         applied = declaring.apply(self._core, declared, self.author, mode, where)
         if where is None:  # nothing ticks in an environment
             applied = started(self._core, declared, applied, self.author)
         bell_of(self._core.database.url).ring()
-        return ApplyReport(tuple(applied), ignored)
+        return ApplyReport(tuple(applied), ignored, notes)
+
+    def _remarks(
+        self, declared: Sequence[Declared], environment: Environment | None
+    ) -> tuple[str, ...]:
+        """What is hardly meant. In an environment the branches are its own."""
+        from trunkline.lake.declarations import remarks
+
+        if environment is not None:
+            return ()
+        with self._core.database.read() as session:
+            return tuple(remarks(session, declared))
 
     def _planned(
         self,
@@ -265,6 +277,7 @@ class Pipelines(LakeBase):
         env: str | None = None,
     ) -> PlanReport:
         from trunkline.lake.declarations import check
+        from trunkline.lake.flowkinds import flow_of
         from trunkline.sdk.reports import PlanReport
 
         where = self._environment(env)
@@ -272,11 +285,15 @@ class Pipelines(LakeBase):
             ordered = check(session, declared, environment=where)
         graph = self._readers({one.spec.name for one in ordered}, ordered, where)
         plans: list[PipelinePlan] = []
+        busy: list[RepoName] = []
         for one in ordered:
             version, action = self._would_be(one, mode, env or "")
-            note = _waits_for(one, plans)
-            plans.append(self._plan(version, action, graph[one.spec.name], note, where))
-        return PlanReport(tuple(plans), ignored)
+            note = _waits_for(one, busy)
+            plan = self._plan(version, action, graph[one.spec.name], note, where)
+            plans.append(plan)
+            if plan.run or note or flow_of(one.spec):
+                busy.append(plan.name)
+        return PlanReport(tuple(plans), ignored, self._remarks(ordered, where))
 
     def _environment(self, name: str | None) -> Environment | None:
         """The environment of this name in the lake's project."""
@@ -387,10 +404,10 @@ class Pipelines(LakeBase):
         return {name: tuple(map(str, dag.downstream(name))) for name in names}
 
 
-def _waits_for(one: Declared, before: list[PipelinePlan]) -> str:
+def _waits_for(one: Declared, busy: list[RepoName]) -> str:
     """What is planned here is only what is there now: inputs that run first may change it."""
     reads = {leaf.repo for leaf in leaves(one.spec.input)}
-    first = [plan.name for plan in before if plan.name in reads and (plan.run or plan.note)]
+    first = [name for name in busy if name in reads]
     return f"waits for {', '.join(map(str, first))}" if first else ""
 
 

@@ -33,7 +33,7 @@ def add_branch(session: Session, repo: int, name: str, head: str | None, move: M
     )
     if head:
         commits.mark_unreferenced(session, repo, head, None)
-        _log(session, repo, "branch", name, None, head, move)
+    _log(session, repo, "branch", name, None, head, move)
 
 
 def swap_head(
@@ -53,6 +53,16 @@ def swap_head(
         commits.mark_unreferenced(session, repo, old, session.now())
     _log(session, repo, "branch", name, old, new, move)
     return True
+
+
+def last_reason(session: Session, repo: int, name: str) -> str | None:
+    """Why the branch was last moved or made."""
+    row = session.one(
+        """SELECT reason FROM reflog WHERE repo = :repo AND kind = 'branch' AND name = :name
+           ORDER BY position DESC LIMIT 1""",
+        {"repo": repo, "name": name},
+    )
+    return row["reason"] if row else None
 
 
 def head_at(session: Session, repo: int, name: str, at: int) -> str | None:
