@@ -73,6 +73,27 @@ def test_rows_that_depend_on_history_are_shown(tables: Tables):
     assert "ctx.previous()" in found.reason
 
 
+def test_doubles_that_differ_in_the_last_digits_are_told_from_others(tables: Tables):
+    tables.spark(
+        "noisy",
+        "import os\n"
+        "def f(orders, ctx):\n"
+        "    noise = 1 + 1e-14 * os.path.exists(ctx.params['flag'])\n"
+        "    v = f'(amount + 1) * CAST({noise!r} AS double) AS v'\n"
+        "    return orders.selectExpr('day', 'id', v)\n",
+        partition_by=["day"],
+        params={"flag": str(tables.code / "flag")},
+    )
+    tables.run_well()
+    assert only(tables.lake, "noisy").verdict is Verdict.EQUAL
+    (tables.code / "flag").touch()
+    found = only(tables.lake, "noisy")
+    assert found.verdict is Verdict.DIFFERENT
+    assert "only doubles differ" in found.reason
+    assert only(tables.lake, "noisy", tolerance=1e-12).verdict is Verdict.EQUAL
+    assert only(tables.lake, "noisy", tolerance=1e-15).verdict is Verdict.DIFFERENT
+
+
 def test_a_sample_is_compared_with_what_its_datums_wrote(tables: Tables):
     tables.sql("daily", BY_DAY, partition_by=["day"])
     tables.run_well()
@@ -151,6 +172,16 @@ def test_what_cannot_be_verified_says_why(tables: Tables):
         tables.lake.verify("nothing")
     with pytest.raises(Usage, match="sample"):
         tables.lake.verify("daily", sample=0)
+
+
+def test_what_came_from_outside_is_nothing_to_verify(tables: Tables, tmp_path: Path):
+    (tmp_path / "inbox").mkdir()
+    (tmp_path / "inbox" / "a.csv").write_text("id,v\n1,2\n")
+    source = {"folder": {"path": str(tmp_path / "inbox"), "settle": "0s"}}
+    tables.lake.apply({"ingest": {"name": "came"}, "source": source, "schema": "id int, v int"})
+    tables.run()
+    assert tables.rows("came") == [(1, 2)]
+    assert tables.lake.verify().results == ()
 
 
 def test_each_verdict_is_an_event_with_the_versions(tables: Tables):

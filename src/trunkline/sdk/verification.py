@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from trunkline.errors import Precondition, Usage
 from trunkline.lake.core import Resolved, resolve, resolve_commit
 from trunkline.lake.propagation import output_branch
+from trunkline.model.pipelines import INGEST
 from trunkline.model.refs import Need, Ref
 from trunkline.model.verification import Verification, VerifyReport
 from trunkline.sdk.base import LakeBase
-from trunkline.storage.catalog import events, pipelines
+from trunkline.storage.catalog import Session, events, flows, pipelines
 
 if TYPE_CHECKING:
     from trunkline.model.commits import Commit
@@ -92,6 +93,7 @@ class Verifying(LakeBase):
             heads = [
                 resolve(session, Ref(row.name, output_branch(session, row)))
                 for row in pipelines.all_pipelines(session)
+                if not _is_ingest(session, row.repo)
             ]
         return [(one, one.commit) for one in heads if one.commit is not None]
 
@@ -106,6 +108,12 @@ class Verifying(LakeBase):
                     "versions": dict(report.versions),
                 }
                 events.emit(session, "verify", one.pipeline, facts)
+
+
+def _is_ingest(session: Session, repo: int) -> bool:
+    """Whether what it holds came from outside: nothing in the lake computes it."""
+    flow = flows.find(session, repo)
+    return flow is not None and flow.kind == INGEST
 
 
 def _versions() -> dict[str, str]:
