@@ -99,6 +99,28 @@ def test_a_job_is_named_by_its_id_or_with_its_pipeline_where_several_share_it(id
         idle.lake.job("0" * 32)
 
 
+def test_a_pipeline_stands_for_its_newest_job(idle: Graph):
+    idle.follow("b", "orders")
+    with pytest.raises(errors.NotFound, match="b has no jobs yet"):
+        idle.lake.job("b")
+    first = idle.put("orders", a="1")
+    second = idle.put("orders", a="2")
+    assert idle.lake.job("b").info.id == idle.lake.job("b@").info.id == second
+    with pytest.raises(errors.AmbiguousId, match=f"b@{first[:12]}"):
+        idle.lake.cancel_job("b")
+    idle.lake.cancel_job(first)
+    assert idle.lake.cancel_job("b").id == second
+    assert [job.id for job in idle.lake.wait("b", 5)] == [second]
+    assert [*idle.lake.datums("b")] == []
+    assert [*idle.lake.logs("b")] == []
+    assert idle.lake.job(idle.lake.rerun_job("b")).info.cause == f"rerun of {second[:12]}"
+    with pytest.raises(errors.NotFound, match='There is no pipeline "bb"'):
+        idle.lake.job("bb")
+    for text in ("0123", "b@01", "@", ""):
+        with pytest.raises(errors.TrunklineError):
+            idle.lake.job(text)
+
+
 def test_two_jobs_of_a_pipeline_run_in_order_though_there_is_room(graph: Graph, tmp_path):
     order = tmp_path / "order"
     graph.apply("b", tl.pfs("orders", "/"), sh(f'sleep 0.1; cat pfs/orders/a >> "{order}"'))

@@ -88,7 +88,7 @@ JobName = Annotated[
     str,
     typer.Argument(
         metavar="JOB",
-        help="ID, or PIPELINE@ID where several share it.",
+        help="ID, PIPELINE@ID where several share it, or PIPELINE for its newest.",
         autocompletion=complete.jobs,
         show_default=False,
     ),

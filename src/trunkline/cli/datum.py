@@ -28,7 +28,7 @@ def list_(
         str | None,
         typer.Argument(
             metavar="JOB",
-            help="ID or PIPELINE@ID.",
+            help="ID, PIPELINE@ID, or PIPELINE for its newest.",
             autocompletion=complete.jobs,
             show_default=False,
         ),

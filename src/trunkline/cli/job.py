@@ -73,7 +73,7 @@ def wait(
         str,
         typer.Argument(
             metavar="JOB",
-            help="PIPELINE@ID, or ID for all jobs of that set.",
+            help="PIPELINE@ID, PIPELINE for its newest, or ID for all jobs of that set.",
             autocompletion=complete.jobs,
             show_default=False,
         ),

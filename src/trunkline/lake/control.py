@@ -11,9 +11,10 @@ from trunkline.lake.environmentpipelines import require_in
 from trunkline.lake.pipelines import require
 from trunkline.lake.propagation import Change, end_job, open_job, output_branch, spread
 from trunkline.model.commits import RepoName
-from trunkline.model.ids import is_id_prefix, new_id
+from trunkline.model.ids import is_id_like, is_id_prefix, new_id
 from trunkline.model.inputs import leaves
 from trunkline.model.jobs import BAD, Job, JobState
+from trunkline.model.paths import is_name
 from trunkline.model.pipelines import INGEST
 from trunkline.model.refs import Ref
 from trunkline.model.time import Moment, to_rfc3339
@@ -118,30 +119,54 @@ def run(
         return started
 
 
-def find_job(session: Session, text: str, project: str) -> tuple[int, Job]:
-    """The job named by its id, or by pipeline@id where several pipelines share that id."""
+def find_job(
+    session: Session, text: str, project: str, *, unfinished: bool = False
+) -> tuple[int, Job]:
+    """The job named by its id, by pipeline@id where several pipelines share that id, or by its
+    pipeline, whose newest it is. With `unfinished` a pipeline means its only job that is not over.
+    """
     name, job_id = read_job(text, project)
     repo = require(session, name, anywhere=True).repo if name else None
-    found = only_job(text, jobs.listed(session, repo=repo, id_prefix=job_id, limit=50))
+    if job_id:
+        listed = jobs.listed(session, repo=repo, id_prefix=job_id, limit=50)
+    elif unfinished:
+        listed = jobs.listed(session, repo=repo, unfinished=True, limit=50)
+        listed = listed or jobs.listed(session, repo=repo, limit=1)
+    else:
+        listed = jobs.listed(session, repo=repo, limit=1)
+    found = only_job(text, listed)
     return repo_key(session, found.pipeline), found
 
 
 def read_job(text: str, project: str) -> tuple[RepoName | None, str]:
-    """The pipeline that the name of a job gives, if it does, and the first digits of its id."""
+    """The pipeline that the name of a job gives, if it does, and the first digits of its id; none
+    of them for the newest job of the pipeline."""
+    if is_id_prefix(text):
+        return None, text
     name, at, job_id = text.rpartition("@")
-    if not is_id_prefix(job_id) and not (at and not job_id):
-        raise Usage(
-            f"{text!r} is not the id of a job.",
-            hint="A job is ID or PIPELINE@ID: 8 digits suffice.",
-        )
+    if not at and is_name(text.rpartition("/")[2]) and not is_id_like(text):
+        name, job_id = text, ""
+    elif job_id or not name:
+        check_job_id(job_id, text)
     owner, slash, short = name.rpartition("/")
-    return RepoName(owner if slash else project, short) if at else None, job_id
+    return RepoName(owner if slash else project, short) if name else None, job_id
+
+
+def check_job_id(job_id: str, text: str = "") -> None:
+    """Refuse what cannot be how the id of a job begins; `text` is what it stood in."""
+    if not is_id_prefix(job_id):
+        raise Usage(
+            f"{text or job_id!r} is not the id of a job.",
+            hint="A job is ID, PIPELINE@ID, or PIPELINE for its newest: 8 digits suffice.",
+        )
 
 
 def only_job(text: str, found: Sequence[Job]) -> Job:
     """The one job of those that a name could mean."""
     if not found:
-        raise NotFound(f'There is no job "{text}".', hint="trunkline job list shows all jobs.")
+        by_id = is_id_prefix(text.rpartition("@")[2])
+        said = f'There is no job "{text}".' if by_id else f"{text} has no jobs yet."
+        raise NotFound(said, hint="trunkline job list shows all jobs.")
     if len(found) > 1:
         names = ", ".join(f"{job.pipeline}@{job.id[:12]}" for job in found[:5])
         raise AmbiguousId(f'"{text}" could be {names}.', hint="Name one of them: PIPELINE@ID.")
@@ -151,7 +176,7 @@ def only_job(text: str, found: Sequence[Job]) -> Job:
 def cancel(core: Core, text: str, project: str, reason: str) -> Job:
     """Stop a job, and with it all that waits for it."""
     with core.database.write() as session:
-        repo, job = find_job(session, text, project)
+        repo, job = find_job(session, text, project, unfinished=True)
         if job.state.is_over:
             raise Precondition(f"{job.pipeline}@{job.short_id} is over: {job.state}.")
         end_job(session, repo, job.id, JobState.KILLED, reason)
@@ -163,7 +188,7 @@ def cancel(core: Core, text: str, project: str, reason: str) -> Job:
 def rerun(core: Core, text: str, project: str, author: str) -> str:
     """Try again what failed or was stopped in a job's set, at the present heads, as a new set."""
     with core.database.write() as session:
-        set_id = find_job(session, text, project)[1].id if "@" in text else text
+        set_id = text if is_id_prefix(text) else find_job(session, text, project)[1].id
         mates = jobs.listed(session, id_prefix=resolve_set(session, set_id))
         if not mates:
             raise NotFound(f'There is no job "{text}".', hint="trunkline job list shows all jobs.")

@@ -35,5 +35,10 @@ def is_id(text: str) -> bool:
     return len(text) == ID_LENGTH and _HEX.issuperset(text)
 
 
+def is_id_like(text: str) -> bool:
+    """Whether it looks like an id, cut too short perhaps, rather than a name."""
+    return text[:1].isdigit() and _HEX.issuperset(text)
+
+
 def is_id_prefix(text: str) -> bool:
     return SHORTEST_PREFIX <= len(text) <= ID_LENGTH and _HEX.issuperset(text)

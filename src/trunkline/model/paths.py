@@ -89,6 +89,10 @@ def is_under(path: str, folder: str) -> bool:
     return folder == ROOT or path == folder or path.startswith(folder + "/")
 
 
+def is_name(text: str) -> bool:
+    return _name(text) is not None
+
+
 def validate_name(kind: str, text: str) -> str:
     """The name itself, if it may name a `kind` (as in "repo", "branch", "tag")."""
     if _name(text):

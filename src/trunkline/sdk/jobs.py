@@ -10,6 +10,7 @@ from typing import TypeVar
 from trunkline.errors import NotFound, TimedOut, Usage
 from trunkline.lake.bell import bell_of
 from trunkline.model.commits import RepoName
+from trunkline.model.ids import is_id_prefix
 from trunkline.model.jobs import DatumInfo, DatumState, Job, JobState, LogLine
 from trunkline.model.suggest import did_you_mean
 from trunkline.sdk.base import LakeBase
@@ -59,7 +60,8 @@ class Jobs(LakeBase):
         return found
 
     def job(self, job: str) -> JobHandle:
-        """One job, by its id, or by PIPELINE@ID where pipelines share the id."""
+        """One job: by its id, by PIPELINE@ID where pipelines share the id, or the newest of a
+        PIPELINE."""
         return JobHandle(self, self._find(job)[1])
 
     def wait(
@@ -68,8 +70,11 @@ class Jobs(LakeBase):
         timeout: float | None = None,
         on_change: Callable[[list[Job]], None] | None = None,
     ) -> list[Job]:
-        """Wait until a job (PIPELINE@ID), or all jobs of a set (ID), are over."""
+        """Wait until a job (PIPELINE@ID, or PIPELINE for its newest), or all jobs of a set (ID),
+        are over."""
         until = None if timeout is None else time.monotonic() + timeout
+        if not is_id_prefix(job):
+            job = self.job(job).ref  # the newest now, not one that comes meanwhile
         bell = bell_of(self._core.database.url)
         before: list[Job] = []
         while True:
@@ -176,7 +181,7 @@ class Jobs(LakeBase):
     def _found(self, job: str) -> list[Job]:
         from trunkline.lake.core import resolve_set
 
-        if "@" in job:
+        if not is_id_prefix(job):
             return [self._find(job)[1]]
         with self._core.database.read() as session:
             found = jobs.listed(session, id_prefix=resolve_set(session, job))

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from trunkline.lake.control import only_job, read_job
 from trunkline.model.commits import RepoName
+from trunkline.model.ids import is_id_prefix
 from trunkline.model.jobs import DatumInfo, DatumState, Job, JobState, LogLine
 from trunkline.sdk.jobs import JobHandle, Jobs, member, not_over
 from trunkline.sdk.remote.base import RemoteBase
@@ -45,7 +46,8 @@ class RemoteJobs(RemoteBase, Jobs):
         on_change: Callable[[list[Job]], None] | None = None,
     ) -> list[Job]:
         until = None if timeout is None else time.monotonic() + timeout
-        place = f"{self._place(job)}/wait" if "@" in job else f"/sets/{quote(job, safe='')}/wait"
+        is_set = is_id_prefix(job)
+        place = f"/sets/{quote(job, safe='')}/wait" if is_set else f"{self._place(job)}/wait"
         before: list[Job] = []
         seen = None
         while True:
@@ -62,12 +64,12 @@ class RemoteJobs(RemoteBase, Jobs):
                 raise not_over(job, timeout)
 
     def cancel_job(self, job: str, reason: str = "") -> Job:
-        place = f"{self._place(job)}/cancel"
+        place = f"{self._place(job, unfinished=True)}/cancel"
         done: Job = self._client.send("POST", place, Cancel(reason), kind=Job)
         return done
 
     def rerun_job(self, job: str) -> str:
-        set_id = self._job(job).id if "@" in job else job
+        set_id = job if is_id_prefix(job) else self._job(job).id
         place = f"/sets/{quote(set_id, safe='')}/rerun"
         done: Started = self._client.send("POST", place, kind=Started)
         return done.job or ""
@@ -87,15 +89,20 @@ class RemoteJobs(RemoteBase, Jobs):
         found: Why = self._client.get(Why, f"{place}/why")
         return found.lines
 
-    def _job(self, text: str) -> Job:
+    def _job(self, text: str, unfinished: bool = False) -> Job:
         """The job that a name means, as far as the caller may know of jobs."""
         name, job_id = read_job(text, self.project)
         pipeline = _text(name) if name else None
-        found = self._client.pages(Job, "/jobs", limit=50, pipeline=pipeline, id=job_id or None)
-        return only_job(text, list(found))
+        found = list(
+            self._client.pages(Job, "/jobs", limit=50, pipeline=pipeline, id=job_id or None)
+        )
+        if not job_id:
+            going = [one for one in found if not one.state.is_over] if unfinished else []
+            found = going or found[:1]
+        return only_job(text, found)
 
-    def _place(self, text: str) -> str:
-        found = self._job(text)
+    def _place(self, text: str, unfinished: bool = False) -> str:
+        found = self._job(text, unfinished)
         return f"/jobs/{_text(found.pipeline)}/{found.id}"
 
 

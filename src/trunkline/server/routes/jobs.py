@@ -11,7 +11,7 @@ from sse_starlette import EventSourceResponse
 
 from trunkline.errors import AmbiguousId, NotAllowed, NotFound, Usage
 from trunkline.jobs.logs import Tail
-from trunkline.lake.control import read_job
+from trunkline.lake.control import check_job_id
 from trunkline.model.access import LAKE, Permission
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import DatumInfo, Job, JobState, LogLine
@@ -50,7 +50,7 @@ def list_jobs(
     if project is not None:
         call.require_project_seen(project)
     if id:
-        read_job(id, "")
+        check_job_id(id)
     found, more = call.lake._listed(
         f"{name.project}/{name.repo}" if name else None,
         state,

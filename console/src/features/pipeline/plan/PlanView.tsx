@@ -26,12 +26,15 @@ const MARKS: Record<string, string> = { run: "+", drop: "−", reuse: "=" };
 
 /** What applying would do: in words, counted, and some datums by name. */
 export function PlanView({ report }: { report: Schema<"PlanReport"> }) {
-  const { pipelines, ignored } = report;
+  const { pipelines, ignored, notes } = report;
   return (
     <div className={styles.plan}>
       {ignored.length > 0 && (
         <Note>These mean nothing here, and are ignored: {ignored.join(", ")}.</Note>
       )}
+      {notes.map((note) => (
+        <Note key={note}>{note}</Note>
+      ))}
       {pipelines.map((plan) => (
         <p key={full(plan.name)}>
           {planWords(plan)}{" "}
