@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -258,8 +259,24 @@ def test_types_of_sqlite(lake: tl.Lake, tmp_path: Path) -> None:
     assert first[1:] == (
         -5, 2**62, 1.5, 0.1, 1, "1234567890123.4567", "2026-02-03", "2026-02-03 04:05:06.000789",
         "2026-02-03 04:05:06", b"\x00\xff\\", 'a,"b"\n\\N \\. ü', "[1, 2]", '{"a": "x"}',
-    ) or first[6] == pytest.approx(1234567890123.4567)  # fmt: skip
+    )  # fmt: skip
     assert second == (2, *[None] * len(KINDS))
+
+
+def test_sqlite_gets_every_digit_of_decimals_and_refuses_nan(lake: tl.Lake, tmp_path: Path) -> None:
+    """A number of SQLite has 15 digits, and no NaN."""
+    mart = Mart(lake, f"sqlite:///{tmp_path}/mart.db")
+    texts = ["999999999999.999999", "-0.000001", "12345678901.100000", None]
+    wide = pa.array([text and Decimal(text) for text in texts], pa.decimal128(18, 6))
+    small = pa.array([Decimal("0.01"), Decimal("-999999.99"), None, None], pa.decimal128(8, 2))
+    mart.deliver(pa.table({"wide": wide, "small": small, "real": [0.1, 5e-324, 1e308, None]}))
+    found = mart.rows("SELECT * FROM report")
+    assert [row[0] for row in found] == texts
+    assert [row[1] for row in found] == [0.01, -999999.99, None, None]
+    assert [row[2] for row in found] == [0.1, 5e-324, 1e308, None]
+    with pytest.raises(Precondition, match="SQLite cannot hold NaN"):
+        mart.deliver(pa.table({"wide": wide, "small": small, "real": [0.1, None, math.nan, 1.0]}))
+    assert mart.rows("SELECT * FROM report") == found
 
 
 def test_who_reads_meanwhile_sees_one_version_or_the_other(pg: Mart) -> None:

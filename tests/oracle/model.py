@@ -150,3 +150,24 @@ def told(expected: Counter[Any], found: Counter[Any]) -> str:
         return ""
     said = [f"lacks {row!r}" for row in lost[:3]] + [f"has {row!r}" for row in added[:3]]
     return f"{len(lost)} rows lost, {len(added)} too many: " + "; ".join(said)
+
+
+# -- operations ------------------------------------------------------------------------------------
+
+
+def updated(
+    columns: Sequence[Column], rows: list[Row], condition: Condition, place: int, value: Value
+) -> list[Row]:
+    return [
+        (*row[:place], value, *row[place + 1 :]) if condition.holds(row, columns) is True else row
+        for row in rows
+    ]
+
+
+def merged(kind: Kind, rows: list[Row], source: Sequence[Row], place: int) -> list[Row]:
+    """Rows with the key of one of the source become that one; the others of it are added."""
+    keys = {order(kind, row[place]): row for row in source if row[place] is not None}
+    kept = [row if row[place] is None else keys.get(order(kind, row[place]), row) for row in rows]
+    held = {order(kind, row[place]) for row in rows if row[place] is not None}
+    new = [row for row in source if row[place] is None or order(kind, row[place]) not in held]
+    return kept + new

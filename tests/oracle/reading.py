@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from tests.oracle.doors import FILTERS, READERS, Asked, Reader, rows_of
+from tests.oracle.doors import FILTERS, READERS, Asked, Reader, can_read, rows_of
 from tests.oracle.model import Both, Condition, Not, Table, Term, Test, bag, meeting, told
 from tests.oracle.running import Wrong, each_or_why
 from tests.oracle.tables import Unstored, any_condition, any_table, store
@@ -29,10 +29,11 @@ class Reads:
         refs = store(world, cases)
         found = unstored(refs)
         kept = [place for place, ref in enumerate(refs) if not isinstance(ref, Unstored)]
-        asked = [(refs[place], cases[place]) for place in kept]
         for door, read in READERS.items():
+            places = [place for place in kept if can_read(door, cases[place])]
+            asked = [(refs[place], cases[place]) for place in places]
             answers = each_or_why(partial(_bags, read), world, asked)
-            for place, answer in zip(kept, answers, strict=True):
+            for place, answer in zip(places, answers, strict=True):
                 expected = bag(cases[place].kinds, cases[place].rows)
                 if said := answer if isinstance(answer, str) else told(expected, answer):
                     found.append(Wrong(place, door, said))

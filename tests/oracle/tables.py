@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -19,8 +20,10 @@ NAMES = (
     "day", "order by", "tl_hash", "e\u0301", "a`b", 'a"b', "null", "=", "a,b", "%20", "$1", "rows",
 )  # fmt: skip
 NUMBER = "n"  # the first column of every table: it tells a row from all others
-LAYOUTS = ("raw", "raw", "groups", "int96", "arrow", "arrow", "spark")
-CONDITIONS = 40
+PARTING = ("string", "int", "bigint", "date", "boolean")
+# How files come to be: put as they are, with a group for each row, with old moments, with other
+# columns in each; written by us, in folders, by Spark.
+LAYOUTS = ("raw", "groups", "int96", "evolved", "evolved", "arrow", "arrow", "parts", "spark")
 
 
 def any_table(chance: Random, columns: int = 5, layout: str | None = None) -> Table:
@@ -116,21 +119,70 @@ def store(world: World, tables: Sequence[Table]) -> list[str]:
     repo = world.new_repo()
     with world.lake.commit(f"{repo}@main") as commit:
         for place, table in enumerate(tables):
-            if table.layout == "arrow":
+            if table.layout in ("arrow", "parts"):
                 continue
             folder = "source" if table.layout == "spark" else "table"
             for number, rows in enumerate(table.files):
-                data = parquet(arrow_table(table.columns, rows), **_OPTIONS.get(table.layout, {}))
+                made = arrow_table(table.columns, rows)
+                if table.layout == "evolved" and number:
+                    made = arrow_table(*_older(table.columns, rows, number))
+                data = parquet(made, **_OPTIONS.get(table.layout, {}))
                 commit.put(f"/{folder}{place}/{number}.parquet", data)
     refs = [f"{repo}@main:/table{place}" for place in range(len(tables))]
     for place, table in enumerate(tables):
         try:
-            if table.layout == "arrow":
-                for rows in table.files:
-                    world.lake.write_table(refs[place], arrow_table(table.columns, rows))
-            elif table.layout == "spark":
-                frame = world.lake.table(f"{repo}@main:/source{place}").spark()
-                world.lake.write_table(refs[place], frame.repartition(len(table.files)))
+            _write(world, table, refs[place], f"{repo}@main:/source{place}")
         except Exception as error:
             refs[place] = Unstored(f"{type(error).__name__}: {str(error)[:400]}")
     return refs
+
+
+def _write(world: World, table: Table, ref: str, source: str) -> None:
+    if table.layout == "spark":
+        frame = world.lake.table(source).spark()
+        world.lake.write_table(ref, frame.repartition(len(table.files)))
+    elif table.layout in ("arrow", "parts"):
+        names = [one.name for one in table.columns[1:] if one.kind.name in PARTING]
+        by = names[:2] if table.layout == "parts" else None
+        for rows in table.files:
+            world.lake.write_table(ref, arrow_table(table.columns, rows), partition_by=by or None)
+
+
+def _older(
+    columns: Sequence[Column], rows: Sequence[Row], number: int
+) -> tuple[list[Column], list[Row]]:
+    """The same rows as a file may have them that was written before columns were added or widened:
+    in another order, without what is null throughout, in narrower types."""
+    found = []
+    for place, column in reversed(list(enumerate(columns))):
+        values = [row[place] for row in rows]
+        if place and number % 2 and all(value is None for value in values):
+            continue
+        kind, values = _narrower(column.kind, values, number)
+        found.append((Column(column.name, kind), values))
+    made = [column for column, _ in found]
+    return made, list(zip(*(values for _, values in found), strict=True))
+
+
+def _narrower(kind: Kind, values: list[Value], number: int) -> tuple[Kind, list[Value]]:
+    there = [value for value in values if value is not None]
+    if kind.name == "struct":
+        fields, columns = [], []
+        for place, (name, part) in reversed(list(enumerate(kind.parts))):
+            inner = [None if value is None else value[place] for value in values]
+            if number % 2 and len(kind.parts) > 1 and all(one is None for one in inner):
+                continue
+            narrow, inner = _narrower(part, inner, number)
+            fields.append((name, narrow))
+            columns.append(inner)
+        if not fields:
+            return kind, values
+        rows = zip(*columns, strict=True)
+        made = [None if value is None else row for value, row in zip(values, rows, strict=True)]
+        return replace(kind, parts=tuple(fields)), made
+    if kind.name in ("int", "bigint") and all(-(2**15) <= value < 2**15 for value in there):
+        return Kind("smallint"), values
+    whole = kind.precision - 2 - kind.scale
+    if kind.name == "decimal" and whole > 0 and all(abs(value) < 10**whole for value in there):
+        return replace(kind, precision=kind.precision - 2), values
+    return kind, values

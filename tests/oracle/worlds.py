@@ -12,6 +12,8 @@ import trunkline as tl
 from tests.server.iceberg.catalogs import OpenCatalog, open_catalog
 from tests.spark import shared_session
 from trunkline import Lake
+from trunkline.filesystem import LakeFileSystem
+from trunkline.model.jobs import JobState
 
 # Each case is planned once and has a handful of rows: compiling it takes longer than running it.
 INTERPRETED = {
@@ -34,6 +36,13 @@ class World:
         self.lake.create_repo(name)
         return name
 
+    def run(self) -> str:
+        """Run the pipelines until nothing is left; why the first job failed, if one did."""
+        failed = [job for job in self.lake.run().jobs if job.state is not JobState.SUCCESS]
+        return (
+            f"{failed[0].pipeline}: {failed[0].state}: {failed[0].reason[:400]}" if failed else ""
+        )
+
     @cached_property
     def spark(self) -> Any:
         """A session of Spark beside those of the lake, which plans quickly."""
@@ -45,6 +54,10 @@ class World:
     @cached_property
     def catalog(self) -> Any:
         return self.opened.connect()
+
+    @cached_property
+    def files(self) -> LakeFileSystem:
+        return LakeFileSystem(self.lake.location, skip_instance_cache=True)
 
     @property
     def s3(self) -> str:

@@ -176,7 +176,9 @@ def sql_of(given: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
     if kinds.is_floating(given):
         return types.Double()
     if kinds.is_decimal(given):
-        return types.Numeric(given.precision, given.scale)
+        exact = types.Numeric(given.precision, given.scale)
+        # A number of SQLite has no more digits: it would round the others away.
+        return exact.with_variant(types.Text(), "sqlite") if given.precision > 15 else exact
     if kinds.is_timestamp(given):
         zoned = given.tz is not None
         return (

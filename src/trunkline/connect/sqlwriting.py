@@ -326,6 +326,13 @@ def _plain(values: list[Any], dialect: str) -> list[Any]:
         return values
     if isinstance(first, datetime):
         return [None if one is None else one.isoformat(sep=" ") for one in values]
-    if isinstance(first, date | Decimal):
+    if isinstance(first, date):
         return [None if one is None else str(one) for one in values]
+    if isinstance(first, Decimal):
+        return [None if one is None else format(one, "f") for one in values]
+    if isinstance(first, float) and any(one is not None and one != one for one in values):
+        raise Precondition(
+            "SQLite cannot hold NaN: it would be null there.",
+            hint="Write null, or a text, in its place: nullif(x, double('NaN')).",
+        )
     return values

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from trunkline.errors import Usage
 from trunkline.model.suggest import did_you_mean
@@ -44,8 +45,9 @@ def expression(text: str, names: Sequence[str], what: str, *, changing: bool = F
         name = (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
         if name.startswith(_READING) or (name in _CHANGING and not changing):
             raise Usage(f"{what} may not call {name}(): {text}", hint=_EXAMPLE)
-    columns = {column.name.casefold(): column.name for column in tree.find_all(exp.Column)}
     known = {name.casefold(): name for name in names}
+    named = [_column(column, known) for column in tree.find_all(exp.Column)]
+    columns = {name.casefold(): name for name in named}
     if not tree.find(exp.Lambda):
         for folded, name in columns.items():
             if folded not in known:
@@ -56,6 +58,12 @@ def expression(text: str, names: Sequence[str], what: str, *, changing: bool = F
                 )
     used = known.keys() if tree.find(exp.Lambda) else columns.keys()
     return Expression(text.strip(), tuple(known[folded] for folded in used))
+
+
+def _column(given: Any, known: Container[str]) -> str:
+    """The column that is meant: the first part of a path into a struct, else the name itself."""
+    first: str = given.parts[0].name
+    return first if first.casefold() in known else str(given.name)
 
 
 @contextmanager
