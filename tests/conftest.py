@@ -50,6 +50,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # Started in the background of a script we ignore Ctrl-C, and so would all that we start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Commands have a /tmp of their own, and tests look at what they leave elsewhere.
+    place = Path(__file__).parent.parent / ".tmp"
+    place.mkdir(exist_ok=True)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(place))
     # xdist would begin with the files of most tests; they come in the order given below.
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,7 @@ from tests.engine.test_runner_ends import is_alive
 from trunkline.engine.runner.task import DatumInput, SetReport
 from trunkline.model.pipelines import Sandbox
 
+ROOT = Path(__file__).parents[2]
 PRINT_ENVIRONMENT = (sys.executable, "-c", "import os,json; print(json.dumps(dict(os.environ)))")
 
 
@@ -137,13 +142,14 @@ def test_the_environment_is_what_was_promised_and_nothing_else(bench, monkeypatc
         "PACH_OUTPUT_COMMIT_ID": work.output_commit,
         "PPS_PIPELINE_NAME": "edges",
         "PPS_PROJECT_NAME": "default",
-        "my-in.put": f"{home}/pfs/my-in.put/2024/a.csv",
+        **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), home.removesuffix("/datum") + "/tmp"),
+        "my-in.put": "/pfs/my-in.put/2024/a.csv",
         "my-in.put_COMMIT": "c" * 32,
         "TL_DATUM_my-in.put_JOIN_ON": "k1",
         "PACH_DATUM_my-in.put_JOIN_ON": "k1",
         "TL_DATUM_my-in.put_GROUP_BY": "g 1",
         "PACH_DATUM_my-in.put_GROUP_BY": "g 1",
-        "other": f"{home}/pfs/other",
+        "other": "/pfs/other",
         "other_COMMIT": "d" * 32,
         "LEVEL": "3",
         "EMPTY": "",
@@ -417,57 +423,189 @@ class TestOutputs:
         assert run.files() == {f"/{n}": str(n).encode() for n in range(20000)}
 
 
+# Run where no namespaces for mounts can be had.
+WITHOUT_MEANS = """
+import json, sys
+from pathlib import Path
+from tests.engine.runs import Bench
+from trunkline.model.pipelines import Sandbox
+
+bench = Bench(Path(sys.argv[1]))
+script = ("sh", "-c", 'echo x > "$TMPDIR/x"; ls "$TMPDIR"; echo "$in"; cat pfs/in/* /pfs/in/*')
+must = bench.run(bench.work(*script, sandbox=Sandbox.ON, datum_tries=3))
+may = bench.run(bench.work(*script, accept_return_code=(1,)), bench.datums({"/1": "1\\n"}))
+off = bench.run(bench.work(*script, sandbox=Sandbox.OFF))
+answers = [may.text("out"), may.text("note"), off.text("note"), bench.leftovers()]
+print(json.dumps([must.error, must.result.tries, *answers]))
+"""
+
+
 class TestSandbox:
-    @pytest.fixture
-    def reader(self, bench):
-        script = 'cat /pfs/in/a.txt; echo "$in"; cat "$in" > /pfs/out/b'
-        script += "; ln -s /pfs/in/a.txt /pfs/out/l"
-        return lambda **fields: bench.work(*sh(script), **fields)
+    def test_pfs_at_the_root(self, bench):
+        script = 'cat /pfs/in/a.txt; echo "$in"; cat "$in" > /pfs/out/b; ln -s "$in" /pfs/out/l'
+        for choice in (Sandbox.ON, Sandbox.AUTO):
+            run = bench.run(bench.work(*sh(script), sandbox=choice))
+            assert run.error == ""
+            assert run.text("out") == ["hello", "/pfs/in/a.txt"]
+            assert run.files() == {"/b": b"hello\n", "/l": b"hello\n"}
 
-    def test_pfs_at_the_root(self, bench, reader):
-        run = bench.run(reader(sandbox=Sandbox.ON))
-        if run.error.startswith("no sandbox can be had"):
-            pytest.skip(run.error)
-        assert run.error == ""
-        assert run.text("out") == ["hello", "/pfs/in/a.txt"]
-        assert run.files() == {"/b": b"hello\n", "/l": b"hello\n"}
+    def test_a_program_that_is_installed_finds_it(self, bench, tmp_path):
+        """As upstream's edges.py, which nothing in its spec tells to read /pfs."""
+        edges = tmp_path / "elsewhere" / "edges.py"
+        edges.parent.mkdir()
+        edges.write_text(
+            "import os, shutil\n"
+            "for folder, _, files in os.walk('/pfs/images'):\n"
+            "    for file in files:\n"
+            "        shutil.copy(os.path.join(folder, file), os.path.join('/pfs/out', file))\n"
+        )
+        many = bench.datums({f"/{n}.png": str(n) for n in range(20)}, name="images")
+        run = bench.run(bench.work(sys.executable, str(edges)), many)
+        assert run.files() == {f"/{n}.png": b"%d" % n for n in range(20)}
 
-    def test_it_is_used_when_the_command_or_the_code_names_it(self, bench, reader):
-        if bench.run(bench.work("true", sandbox=Sandbox.ON)).error:
-            pytest.skip("no sandbox can be had")
+    def test_working_folders_and_code_are_where_they_are_outside(self, bench):
         many = bench.datums({f"/{n}": str(n) for n in range(5)})
         run = bench.run(bench.work("sh", "x.sh", code={"/x.sh": "cat /pfs/in/*"}), many)
         assert run.text("out") == list("01234")
-        assert bench.run(reader()).error == ""
         wd = bench.work(*sh("pwd; cat /pfs/in/* ./pfs/in/*"), working_dir="deep/er")
         assert bench.run(wd).text("out")[1:] == ["hello", "hello"]
 
-    def test_it_is_not_used_for_a_folder_that_only_ends_so(self, bench):
-        for script in ("ls ./pfs", "ls $HOME/pfs", "ls ${HOME}/pfs", "ls ../datum/pfs"):
-            run = bench.run(bench.work(*sh(f'{script}; echo "$in"')))
-            assert run.text("out")[-1].startswith(str(bench.work_folder))
-        off = bench.run(bench.work(*sh("ls /pfs"), sandbox=Sandbox.OFF))
-        assert off.result.state == "failed"
+    def test_off_is_off_and_a_hint_is_given(self, bench):
+        run = bench.run(bench.work(*sh('echo "$in"; ls /pfs/in'), sandbox=Sandbox.OFF))
+        assert run.text("out")[-1].startswith(str(bench.work_folder))
+        hint = "there is no /pfs here, only pfs/ in the working folder"
+        assert hint in run.text("note")
 
     def test_a_command_that_removes_everything_fails_nobody_else(self, bench):
         many = bench.datums({f"/{n}": str(n) for n in range(3)})
-        work = bench.work(*sh("cat /pfs/in/*; rm -rf pfs /pfs/* 2>/dev/null; true"))
-        run = bench.run(work, many)
-        if "there is no /pfs here" in "".join(run.text("note")):
-            pytest.skip("no sandbox can be had")
-        assert run.text("out") == list("012")
+        look = "cat c; ls /tmp | grep -c x; cat /pfs/in/*; : > /tmp/x"
+        remove = 'rm -rf pfs /pfs/* "$TMPDIR" /tmp/* 2>/dev/null; true'
+        run = bench.run(bench.work(*sh(f"{look}; {remove}"), code={"/c": "kept\n"}), many)
+        assert run.text("out") == [text for n in range(3) for text in ("kept", "0", str(n))]
         assert [result.error for result in run.results] == ["took pfs/out away"] * 3
 
-    def test_without_any_means_on_fails_and_auto_goes_on(self, bench, reader, monkeypatch):
-        monkeypatch.setattr("shutil.which", lambda name: None)
-        run = bench.run(reader(sandbox=Sandbox.ON, datum_tries=3))
-        assert run.error.startswith("no sandbox can be had: bubblewrap is not installed; unshare")
-        assert run.result.tries == 1
-        work = bench.work(*sh("cat pfs/in/*; : /pfs"))
-        run = bench.run(work, bench.datums({"/1": "1", "/2": "2"}))
-        assert run.report.success == 2
-        (note,) = run.text("note")
-        assert note.startswith("there is no /pfs here, only pfs/ in the working folder")
+    def test_one_that_ends_what_started_it_fails_alone(self, bench):
+        many = bench.datums({f"/{n}": str(n) for n in range(3)})
+        script = 'test $(cat "$in") != 1 || kill -9 $PPID; cp "$in" pfs/out/'
+        run = bench.run(bench.work(*sh(script)), many)
+        assert [result.state for result in run.results] == ["success", "failed", "success"]
+
+    def test_it_is_the_same_user_and_may_have_namespaces_of_its_own(self, bench):
+        run = bench.run(bench.work(*sh("id -u; unshare -Ur true && echo nested; : > /new")))
+        assert run.text("out") == [str(os.geteuid()), "nested"]
+        assert not os.path.exists("/new")
+
+    def test_without_any_means_on_fails_and_auto_goes_on(self, tmp_path):
+        limit = 'echo 0 > /proc/sys/user/max_mnt_namespaces; exec "$@"'
+        python = [sys.executable, "-c", WITHOUT_MEANS, str(tmp_path)]
+        done = subprocess.run(
+            ["unshare", "-Ur", "sh", "-c", limit, "sh", *python],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), *sys.path))},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        error, tries, out, notes, off, left = json.loads(done.stdout)
+        assert error.startswith("no sandbox can be had: a view of the file system cannot be had")
+        assert tries == 1
+        assert out[0] == "x" and out[1].startswith(str(tmp_path)) and out[2:] == ["1"]
+        hint = "there is no /pfs here, only pfs/ in the working folder"
+        assert notes[0].startswith(f"{hint}, and /tmp is the machine's")
+        assert off[0] == hint
+        assert left == []
+
+
+class TestScratch:
+    """A command has /tmp to itself, and nothing stays there."""
+
+    REDUCE = 'mkdir /tmp/out && for w in $(cat "$in"); do echo 1 >> /tmp/out/$w; done'
+
+    def test_each_datum_finds_it_empty(self, bench):
+        """As upstream's word_count, whose sums grew with every datum."""
+        many = bench.datums({f"/{n}": "the cat the" for n in range(9)})
+        count = "for f in /tmp/out/*; do wc -l < $f > pfs/out/$(basename $f)-$(basename $in); done"
+        run = bench.run(bench.work(*sh(f"{self.REDUCE} && {count}")), many)
+        assert [result.error for result in run.results] == [""] * 9
+        assert {data.strip() for path, data in run.files().items() if "the" in path} == {b"2"}
+        assert run.text("note") == []
+        assert not os.path.exists("/tmp/out")
+        assert self.left(bench) == []
+
+    def test_each_try_and_the_error_command_too(self, bench):
+        fields = {"datum_tries": 3, "err_cmd": sh("ls /tmp /var/tmp $TMPDIR | grep -c word; true")}
+        run = bench.run(bench.work(*sh(f"{self.REDUCE}; : > /var/tmp/word; exit 3"), **fields))
+        assert [result.state for result in run.results] == ["recovered"]
+        assert not any("File exists" in line for line in run.text("err"))
+        assert run.text("out") == ["0"]
+        assert self.left(bench) == []
+
+    def test_it_is_what_tempfile_uses_and_no_other_place(self, bench):
+        program = (
+            "import os, tempfile; d = tempfile.mkdtemp(); open(d + '/x', 'w').write('1')\n"
+            "print(os.path.samefile(os.path.dirname(d), '/tmp'), os.listdir('/tmp').count('y'))\n"
+            "open('/tmp/y', 'w'); os.chmod(d, 0); os.chmod('/tmp', 0o700)"
+        )
+        many = bench.datums({f"/{n}": "" for n in range(3)})
+        run = bench.run(bench.work(sys.executable, "-c", program), many)
+        assert run.text("out") == ["True 0"] * 3
+        first = program.partition("\n")[0]
+        off = bench.run(bench.work(sys.executable, "-c", first, sandbox=Sandbox.OFF))
+        assert off.error == ""
+        assert self.left(bench) == []
+
+    @pytest.mark.parametrize("isolate", [False, True])
+    def test_a_function_leaves_nothing_either(self, bench, isolate):
+        code = {
+            "/f.py": "import os, tempfile\n"
+            "def f(datum):\n"
+            "    tempfile.NamedTemporaryFile(delete=False).write(b'x')\n"
+            "    os.system('echo > $TMPDIR/y')\n"
+            "    datum.write('/n', str(len(os.listdir(tempfile.gettempdir()))).encode())\n"
+        }
+        before = tempfile.gettempdir(), os.environ.get("TMPDIR")
+        many = bench.datums({f"/{n}": str(n) for n in range(3)})
+        run = bench.run(bench.work(code=code, python="f.py:f"), many, isolate=isolate)
+        assert [run.files(one) for one in run.results] == [{"/n": b"2"}] * 3
+        assert (tempfile.gettempdir(), os.environ.get("TMPDIR")) == before
+        assert self.left(bench) == []
+
+    @pytest.fixture
+    def there(self) -> Iterator[Path]:
+        """A folder straight in the machine's /tmp."""
+        folder = Path(tempfile.mkdtemp(dir="/tmp"))
+        yield folder
+        shutil.rmtree(folder)
+
+    def test_programs_and_files_that_it_names_are_there(self, bench, there):
+        (there / "bin").mkdir()
+        (there / "bin/prog").write_text(f"#!/bin/sh\ncat {there}/data $1\n: >> {there}/data\n")
+        (there / "bin/prog").chmod(0o755)
+        (there / "data").write_text("read\n")
+        one, two = f"{there}/bin/prog", f"{there}/data"
+        for command in ((one, two), sh(f"{one} {two}"), ("sh", "-c", f'"{one}" <{two} {two}')):
+            run = bench.run(bench.work(*command))
+            assert run.text("out") == ["read", "read"]
+            assert any("Read-only" in line for line in run.text("err"))
+        run = bench.run(bench.work("prog", two, env={"PATH": f"{there}/bin:{os.defpath}"}))
+        assert run.text("out") == ["read", "read"]
+        run = bench.run(bench.work("sh", stdin=(f". {one}",)))
+        assert run.text("out") == ["read"]
+
+    def test_what_lies_there_by_chance_is_not_there_and_it_is_said_so(self, bench, there):
+        (there / "left").write_text("old\n")
+        script = f"mkdir {there} && echo new >> {there}/left; cat {there}/left"
+        run = bench.run(bench.work(*sh(script)))
+        assert run.text("out") == ["old"]
+        assert (there / "left").read_text() == "old\n"
+        folder = bench.run(bench.work(*sh(f"cd {there} && cat left")))
+        assert folder.result.state == "failed"
+        assert any(f"{there} of this machine" in line for line in folder.text("note"))
+
+    def left(self, bench: Bench) -> list[str]:
+        (space,) = bench.work_folder.iterdir()
+        # The way to the working folder, where that is in /tmp itself.
+        way = [space / "tmp" / str(path).removeprefix("/tmp/") for path in (space, *space.parents)]
+        return [str(path) for path in (space / "tmp").rglob("*") if path not in way]
 
 
 class TestUsedAgain:
@@ -488,7 +626,9 @@ class TestUsedAgain:
         datums = bench.datums({f"/{n}": f"in {n}" for n in range(6)})
         script = f'cp "$in" pfs/out/x; ln pfs/out/x {elsewhere}/out$(basename "$in")'
         script += f'; ln "$in" {elsewhere}/in$(basename "$in")'
-        assert bench.run(bench.work(*sh(script)), datums).report.success == 6
+        # In a sandbox there are no links from /pfs to other places.
+        work = bench.work(*sh(script), sandbox=Sandbox.OFF)
+        assert bench.run(work, datums).report.success == 6
         for n in range(6):
             assert (elsewhere / f"out{n}").read_text() == f"in {n}"
             assert (elsewhere / f"in{n}").read_text() == f"in {n}"

@@ -644,3 +644,27 @@ def test_a_chain_of_pipelines_runs_only_what_changed_all_the_way(graph: Graph):
     for name in ("b", "c"):
         assert graph.ran(graph.job(name, made)) == {"/c"}
     assert graph.files("c") == {"/a": "X", "/b": "Y", "/c": "Z"}
+
+
+# -- commands as they were written for Pachyderm ------------------------------------------------
+
+
+def test_datums_side_by_side_and_jobs_one_after_another_have_a_tmp_each(graph: Graph):
+    """As upstream's word_count and hyperparameter."""
+    script = "mkdir /tmp/out; cat $orders >> /tmp/out/work.txt; sleep 0.1; cat /tmp/out/*"
+    script += " > /pfs/out/$(basename $orders)"
+    graph.put("orders", **{f"p{n}": str(n) for n in range(8)})
+    graph.apply("b", "orders", sh(script), datum_set_spec={"number": 1})
+    graph.run_well()
+    assert graph.files("b") == {f"/p{n}": str(n) for n in range(8)}
+    graph.put("orders", **{f"p{n}": f"{n}!" for n in range(8)})
+    graph.run_well()
+    assert graph.files("b") == {f"/p{n}": f"{n}!" for n in range(8)}
+
+
+def test_a_first_job_that_wrote_nothing_says_so(graph: Graph):
+    graph.put("orders", a="x", b="y")
+    graph.apply("b", "orders", ["true"])
+    assert graph.run_well().reason == "2 datums ran, and none wrote a file to pfs/out"
+    graph.put("orders", c="z")
+    assert graph.run_well().reason == ""

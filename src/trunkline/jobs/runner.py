@@ -32,6 +32,7 @@ from trunkline.model.entries import line_path
 from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobState
 from trunkline.model.pipelines import Merge
+from trunkline.model.words import count
 from trunkline.pipelines.datums import datum_id, described
 from trunkline.pipelines.plan import IndexLine, LineState
 from trunkline.storage.catalog import commits, jobs
@@ -140,6 +141,9 @@ class JobRun:
         except PathClash as error:
             return self._end(context, counts, error.message)
         reason = _failure_text(failures, counts) if failures else ""
+        is_first = context.base.id is None and not transform.makes_tables
+        if reports and is_first and not built.tree.files and not reason:
+            reason = f"{count(counts.processed, 'datum')} ran, and none wrote a file to pfs/out"
         finishing.succeed(
             self.core,
             self.claim,

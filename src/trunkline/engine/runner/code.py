@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
 
 from blake3 import blake3
@@ -14,10 +13,6 @@ from trunkline.engine.runner.inputs import InputReader, parse
 from trunkline.engine.runner.workspace import Workspace, remove_tree
 
 _FILE_MODE = 0o555
-_SCANNED = 1 << 20
-
-# As a path of its own: not ./pfs, and not the end of another path.
-mentions_pfs = re.compile(rb"(?<![\w.~})$/-])/pfs(?![\w-])").search
 
 
 @dataclass(slots=True)
@@ -26,7 +21,6 @@ class Code:
 
     folder: str = ""
     links: dict[str, str] = field(default_factory=dict)
-    wants_pfs: bool = False
 
 
 _codes: dict[tuple[str, str], Code] = {}
@@ -66,5 +60,4 @@ def _write(folder: str, reader: InputReader, lines: tuple[str, ...]) -> Code:
         with open(fd, "wb") as stream:
             stream.write(data)
         code.links[parts[0]] = f"{folder}/{parts[0]}"
-        code.wants_pfs = code.wants_pfs or bool(mentions_pfs(data[:_SCANNED]))
     return code

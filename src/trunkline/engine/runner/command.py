@@ -8,14 +8,13 @@ import shlex
 import time
 from collections.abc import Sequence
 
-from trunkline.engine.runner.code import Code
 from trunkline.engine.runner.environment import add_datum, common_environment
 from trunkline.engine.runner.failure import DatumFailed, exit_error, timeout_error
 from trunkline.engine.runner.folder import Folder
 from trunkline.engine.runner.log import Log
 from trunkline.engine.runner.outputs import Collector, Outputs
 from trunkline.engine.runner.process import Processes, with_memory
-from trunkline.engine.runner.sandbox import Sandbox, choose_sandbox
+from trunkline.engine.runner.sandbox import View, choose_sandbox
 from trunkline.engine.runner.task import DatumInput, DatumResult, DatumTask, Work
 from trunkline.engine.runner.workspace import Workspace
 
@@ -30,7 +29,6 @@ class Commands:
         work: Work,
         space: Workspace,
         folder: Folder,
-        code: Code,
         processes: Processes,
         collector: Collector,
         log: Log,
@@ -38,23 +36,18 @@ class Commands:
         self._work = work
         self._space = space
         self._folder = folder
-        self._code = code
         self._processes = processes
         self._collector = collector
         self._log = log
-        self._common = common_environment(work, folder.root)
+        self._common = common_environment(work, folder.root, folder.scratch)
         self._stdin = _stdin_file(space, "stdin", work.stdin)
         self._err_stdin = _stdin_file(space, "err_stdin", work.err_stdin)
         self._accepted = {0, *work.accept_return_code}
         self._lines: dict[Sequence[str], tuple[str, list[str]]] = {}
         self._scrubs = -1
-        self._sandbox: Sandbox | None = None
+        self._sandbox: View | None = None
         self._no_sandbox: DatumFailed | None = None
         self._is_first = True
-
-    def close(self) -> None:
-        if self._sandbox is not None:
-            self._sandbox.close()
 
     def run(self, datum: DatumTask, result: DatumResult) -> None:
         """One try. What was stored and how long it took goes into the result."""
@@ -63,6 +56,7 @@ class Commands:
             code, ended = self._execute(datum, result, self._work.cmd, self._stdin)
             result.code = code
             if code not in self._accepted:
+                self._hint()
                 raise DatumFailed(exit_error(code), code)
             outputs = self._collector.collect(self._folder.out, datum.id)
             result.outputs = outputs.lines
@@ -85,6 +79,17 @@ class Commands:
             if lost := self._folder.sweep():
                 self._report_lost(lost)
         return True
+
+    def _hint(self) -> None:
+        """Say what it may have looked for in vain."""
+        if self._sandbox is None and self._log.names_pfs:
+            self._log.note("there is no /pfs here, only pfs/ in the working folder")
+        if self._sandbox is not None and self._sandbox.hidden:
+            names = ", ".join(self._sandbox.hidden[:_SHOWN])
+            self._log.note(
+                f"/tmp is the datum's own: {names} of this machine cannot be written to, or is "
+                "not there; put what it needs into code, or say sandbox: off"
+            )
 
     def _report_lost(self, lost: list[str]) -> None:
         names = ", ".join(map(_shown, lost[:_SHOWN])) + (", …" if lost[_SHOWN:] else "")
@@ -116,12 +121,12 @@ class Commands:
         sandbox = self._choose_sandbox() if self._is_first else self._sandbox
         environment = self._common.copy()
         add_datum(environment, datum, self._path_inside if sandbox else folder.path_of)
-        program, arguments = self._lines.get(command) or self._complete(command, sandbox)
+        program, arguments = self._lines.get(command) or self._complete(command)
         try:
-            if self._scrubs != folder.scrubs:
+            if sandbox is None and self._scrubs != folder.scrubs:
                 os.chdir(folder.cwd)
                 self._scrubs = folder.scrubs
-            return self._processes.spawn(program, arguments, environment, stdin)
+            return self._processes.spawn(program, arguments, environment, stdin, sandbox)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             is_final = isinstance(error, ValueError) or error.errno != errno.EAGAIN
@@ -129,28 +134,24 @@ class Commands:
                 f"cannot start {shlex.quote(command[0])}: {why}", is_final=is_final
             ) from None
 
-    def _complete(self, command: Sequence[str], sandbox: Sandbox | None) -> tuple[str, list[str]]:
+    def _complete(self, command: Sequence[str]) -> tuple[str, list[str]]:
         """The program that a command starts, and its arguments, with all that is around it."""
         program, arguments = command[0], list(command)
         if "/" not in program:
             program = _which(program, os.fsdecode(self._common[b"PATH"]))
-        if sandbox is not None:
-            arguments = sandbox.wrap([program, *command[1:]])
-            program = arguments[0]
         if self._work.memory is not None:
             arguments = with_memory(self._work.memory, [program, *arguments[1:]])
             program = arguments[0]
-        if sandbox is None:
-            self._lines[command] = program, arguments
+        self._lines[command] = program, arguments
         return program, arguments
 
-    def _choose_sandbox(self) -> Sandbox | None:
+    def _choose_sandbox(self) -> View | None:
         """What the commands run in, tried once for all datums."""
         if self._no_sandbox is not None:
             raise self._no_sandbox
         try:
             self._sandbox = choose_sandbox(
-                self._work, self._code, self._space, self._folder, self._processes, self._log
+                self._work, self._space, self._folder, self._processes, self._log
             )
         except DatumFailed as failed:
             self._no_sandbox = failed

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from trunkline.engine.runner.task import DatumInput, DatumTask, Work
 
 _INHERITED = ("PATH", "LANG", "TZ")
+SCRATCH_NAMES = ("TMPDIR", "TMP", "TEMP")
 
 
-def common_environment(work: Work, home: str) -> dict[bytes, bytes]:
+def common_environment(work: Work, home: str, scratch: str) -> dict[bytes, bytes]:
     """What is the same for all datums of a job."""
     found = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     found.setdefault("PATH", os.defpath)
     found |= {
         "HOME": home,
+        **dict.fromkeys(SCRATCH_NAMES, scratch),
         "TL_JOB_ID": work.job,
         "TL_OUTPUT_COMMIT": work.output_commit,
         "TL_PIPELINE": work.pipeline,
@@ -54,3 +58,20 @@ def add_datum(
             value = one.group_by.encode()
             add(b"TL_DATUM_" + name + b"_GROUP_BY", value)
             add(b"PACH_DATUM_" + name + b"_GROUP_BY", value)
+
+
+@contextmanager
+def scratch_in(folder: str) -> Iterator[None]:
+    """Have what runs in this process, and what it starts, leave its scratch in a folder."""
+    before, known = tempfile.tempdir, {name: os.environ.get(name) for name in SCRATCH_NAMES}
+    tempfile.tempdir = folder
+    os.environ.update(dict.fromkeys(SCRATCH_NAMES, folder))
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        for name, value in known.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

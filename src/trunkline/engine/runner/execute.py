@@ -13,6 +13,7 @@ from trunkline.engine.runner.alarm import Alarm
 from trunkline.engine.runner.capture import captured
 from trunkline.engine.runner.code import code_folder
 from trunkline.engine.runner.command import Commands
+from trunkline.engine.runner.environment import scratch_in
 from trunkline.engine.runner.failure import DatumFailed
 from trunkline.engine.runner.folder import Folder
 from trunkline.engine.runner.function import Functions
@@ -85,7 +86,10 @@ class _Runner:
         for number in range(1, self._tries + 1):
             result.tries = number
             try:
-                self._try(datum, result)
+                try:
+                    self._try(datum, result)
+                finally:
+                    self._space.clear()
             except DatumFailed as failed:
                 result.error = log.mask(failed.error)
                 result.code = failed.code
@@ -99,8 +103,10 @@ class _Runner:
         result.state = "failed"
         result.outputs, result.bytes_out = [], 0
         log.note(f"failed: {result.error}")
-        if self._work.err_cmd and self._commands.recover(datum, result):
-            result.state = "recovered"
+        if self._work.err_cmd:
+            if self._commands.recover(datum, result):
+                result.state = "recovered"
+            self._space.clear()
         return result
 
     def _choose(self, isolate: bool) -> Callable[[DatumTask, DatumResult], None]:
@@ -108,6 +114,7 @@ class _Runner:
         if not work.python:
             return self._commands.run
         self._stack.callback(deactivate)
+        self._stack.enter_context(scratch_in(self._space.scratch))
         if isolate:
             isolated = IsolatedFunctions(
                 work, self._code, self._space, self._folder, self._processes, self._collector
@@ -137,7 +144,7 @@ class _Runner:
         links = {} if self._work.python else self._code.links
         space = self._space
         working_dir = self._work.working_dir
-        folder = Folder(space.datum, self._reader, space.spares, links, working_dir)
+        folder = Folder(space.datum, self._reader, space.spares, links, working_dir, space.scratch)
         self._stack.callback(folder.close)
         return folder
 
@@ -153,17 +160,14 @@ class _Runner:
 
     @cached_property
     def _commands(self) -> Commands:
-        commands = Commands(
+        return Commands(
             self._work,
             self._space,
             self._folder,
-            self._code,
             self._processes,
             self._collector,
             self._log,
         )
-        self._stack.callback(commands.close)
-        return commands
 
 
 def _current_folder() -> str:

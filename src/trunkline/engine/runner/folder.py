@@ -39,8 +39,10 @@ class Folder:
         spares: Spares,
         links: Mapping[str, str],
         working_dir: str = "",
+        scratch: str = "",
     ) -> None:
         self.root = root
+        self.scratch = scratch
         self.pfs = root + "/pfs"
         self.out = root + "/pfs/out"
         self.cwd = os.path.normpath(f"{root}/{working_dir.strip('/')}")

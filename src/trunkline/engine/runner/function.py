@@ -226,6 +226,6 @@ class _Direct:
 
 
 def text_environment(work: Work, folder: Folder, datum: DatumTask) -> dict[str, str]:
-    found = common_environment(work, folder.root)
+    found = common_environment(work, folder.root, folder.scratch)
     add_datum(found, datum, folder.path_of)
     return {os.fsdecode(name): os.fsdecode(value) for name, value in found.items()}

@@ -30,13 +30,16 @@ class Log:
         self._datum = ""
         self._left = limit
         self._rest = {OUT: b"", ERR: b""}
+        self.names_pfs = False
 
     def begin(self, datum: str) -> None:
         self._datum = datum
+        self.names_pfs = False
         self._left = self._limit
 
     def feed(self, stream: str, data: bytes) -> None:
         """More bytes of a stream. An unfinished line waits for its end."""
+        self.names_pfs = self.names_pfs or b"/pfs/" in data
         if self._left <= 0:
             return
         is_cut = len(data) >= self._left

@@ -7,16 +7,16 @@ import os
 import resource
 import select
 import signal
-import sys
 import time
-from _posixsubprocess import fork_exec
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from trunkline import errors
 from trunkline.engine.runner.log import ERR, OUT, Log
 from trunkline.engine.runner.sink import Sink
 from trunkline.engine.runner.workspace import Workspace
+from trunkline.engine.runner.zygote import Starter
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -25,19 +25,21 @@ _PATIENCE = 10.0
 # Milliseconds after which a process is one that takes its time.
 _GLANCE = 20
 
-# The types that are known for it do not allow None.
-_fork_exec: Callable[..., int] = fork_exec
 
-# Python ignores some of these, and ignored signals stay ignored in what it starts.
-_DEFAULT_SIGNALS = [
-    signal.SIGPIPE,
-    signal.SIGXFSZ,
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGCHLD,
-    signal.SIGALRM,
-]
+class Sandbox(Protocol):
+    """A place to run programs in that is not quite the one where the worker is."""
+
+    def start(
+        self,
+        program: str,
+        arguments: list[str],
+        environment: Mapping[bytes, bytes],
+        descriptors: Sequence[int],
+    ) -> int:
+        """Start a program in the current folder, as it is called in there; its process."""
+
+    def reap(self, pid: int) -> int:
+        """Wait for the end of a process that was started here; its status."""
 
 
 class Processes:
@@ -63,23 +65,27 @@ class Processes:
         self._others = _children()
         # Whoever loses its parent below us becomes a child of the main thread.
         self._orphans = _open_children(os.getpid())
+        self._usual = self._listed()
         self._nothing = os.open(os.devnull, os.O_RDONLY)
-        self._failed, self._failing = os.pipe()
-        self._failures = select.poll()
-        self._failures.register(self._failed, select.POLLIN)
-        self._is_plain = _is_plain()
+        self._starter = Starter()
+        self._reap: Callable[[int], int] = _reap
 
     def close(self) -> None:
         for fd in (self._out, self.out, self._err, self.err):
             os.close(fd)
-        for fd in (self._nothing, self._failed, self._failing):
-            os.close(fd)
+        os.close(self._nothing)
+        self._starter.close()
         if self._orphans is not None:
             os.close(self._orphans)
 
     def adopt(self, pid: int) -> None:
         """A child that is to stay."""
         self._others.add(pid)
+        self._usual = self._listed()
+
+    def _listed(self) -> bytes | None:
+        """The children of the main thread, as the system writes them."""
+        return None if self._orphans is None else os.pread(self._orphans, _CHUNK, 0)
 
     def spawn(
         self,
@@ -87,73 +93,21 @@ class Processes:
         arguments: list[str],
         environment: Mapping[bytes, bytes],
         stdin: str,
+        sandbox: Sandbox | None = None,
     ) -> int:
         """Start a program in the current folder, as the leader of a session of its own."""
-        if self._is_plain and all(environment) and b"=" not in b"".join(environment):
-            pid = self._fork(program, arguments, environment, stdin)
-        else:
-            pid = self._spawn(program, arguments, environment, stdin)
-        self._space.started(pid)
-        return pid
-
-    def _fork(
-        self,
-        program: str,
-        arguments: list[str],
-        environment: Mapping[bytes, bytes],
-        stdin: str,
-    ) -> int:
-        """What `subprocess` does: posix_spawn takes half as long again, mostly for its stack."""
         # A stdin that can be read needs a place of its own to read from.
         source = self._nothing if stdin == os.devnull else os.open(stdin, os.O_RDONLY)
         try:
-            pid = _fork_exec(
-                arguments,
-                (os.fsencode(program),),
-                False,  # close_fds: what is open here is closed by exec
-                (),
-                None,
-                list(map(b"=".join, environment.items())),
-                *(source, -1),
-                *(-1, self.out),
-                *(-1, self.err),
-                *(self._failed, self._failing),
-                True,  # restore_signals
-                True,  # call_setsid
-                -1,
-                *(None, None, None, -1, None),
-                True,  # allow_vfork
-            )
+            descriptors = (source, self.out, self.err)
+            starter = sandbox or self._starter
+            pid = starter.start(program, arguments, environment, descriptors)
         finally:
             if source != self._nothing:
                 os.close(source)
-        if self._failures.poll(0):
-            # Such as OSError:2:
-            number = int(os.read(self._failed, _CHUNK).split(b":")[1], 16)
-            os.waitpid(pid, 0)
-            raise OSError(number, os.strerror(number))
+        self._reap = sandbox.reap if sandbox else _reap
+        self._space.started(pid)
         return pid
-
-    def _spawn(
-        self,
-        program: str,
-        arguments: list[str],
-        environment: Mapping[bytes, bytes],
-        stdin: str,
-    ) -> int:
-        return os.posix_spawn(
-            program,
-            arguments,
-            environment,
-            file_actions=(
-                (os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, self.out, 1),
-                (os.POSIX_SPAWN_DUP2, self.err, 2),
-            ),
-            setsid=True,
-            setsigmask=(),
-            setsigdef=_DEFAULT_SIGNALS,
-        )
 
     def wait(self, pid: int, timeout: float | None) -> int | None:
         """Wait for a process and end its group; its exit code, or None if it took too long.
@@ -219,9 +173,11 @@ class Processes:
 
     def _end(self, pid: int) -> int:
         """Reap a process and whatever it left behind."""
-        _, status = os.waitpid(pid, 0)
-        if self._others or self._orphans is None or os.pread(self._orphans, 1, 0):
+        reap, self._reap = self._reap, _reap
+        status = reap(pid)
+        if self._usual is None or self._listed() != self._usual:
             self._end_orphans()
+            self._usual = self._listed()
         return os.waitstatus_to_exitcode(status) if status else 0
 
     def _end_orphans(self) -> None:
@@ -269,15 +225,8 @@ def die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _is_plain() -> bool:
-    """Whether a program that is started as `subprocess` does it finds no signal held back.
-
-    And whether this Python is one whose way to do it is known: it is none that it promises.
-    """
-    if sys.version_info >= (3, 14) or signal.pthread_sigmask(signal.SIG_BLOCK, ()):
-        return False
-    # The first two are restored.
-    return all(signal.getsignal(one) != signal.SIG_IGN for one in _DEFAULT_SIGNALS[2:])
+def _reap(pid: int) -> int:
+    return os.waitpid(pid, 0)[1]
 
 
 def _read(fd: int) -> bytes:

@@ -36,13 +36,16 @@ folder=$1
 ) >/dev/null 2>&1 </dev/null &
 """
 
+_SCRATCH_MODE = stat.S_IFDIR | 0o1777
+
 _spaces: dict[tuple[int, str], Workspace] = {}
 
 
 class Workspace:
     """A folder that lives exactly as long as this process does.
 
-    `datum` is the working folder that commands see; everything else is beside it.
+    `datum` is the working folder that commands see, `scratch` where they may leave what they
+    need no longer than they run. Everything else is beside these.
     """
 
     def __init__(self, parent: str) -> None:
@@ -53,11 +56,34 @@ class Workspace:
             self.path = os.path.realpath(made)
             self.datum = self.path + "/datum"
             os.mkdir(self.datum)
+            self.scratch = self.path + "/tmp"
+            self.scratches = 0
+            self._fixed: list[str] = []
+            self.clear()
             self.spares = Spares(self.path + "/spare")
             self._group = _shared_line(self.path + "/group")
         except OSError as error:
             raise disk_error(error, parent or tempfile.gettempdir()) from None
         self.guard = _start_guardian(self.path)
+
+    def clear(self, fixed: list[str] | None = None) -> None:
+        """Remove all scratch. `fixed` is what stays from now on: others are mounted there."""
+        if fixed is not None:
+            self._fixed = fixed
+        try:
+            with suppress(FileNotFoundError):
+                mode = os.lstat(self.scratch).st_mode
+                if mode == _SCRATCH_MODE:
+                    return _clear(self.scratch, self._fixed)
+                if stat.S_ISDIR(mode):
+                    os.chmod(self.scratch, stat.S_IMODE(_SCRATCH_MODE))
+                    return _clear(self.scratch, self._fixed)
+                os.unlink(self.scratch)
+            os.mkdir(self.scratch)
+            os.chmod(self.scratch, stat.S_IMODE(_SCRATCH_MODE))
+            self.scratches += 1
+        except OSError as error:
+            raise disk_error(error, self.scratch) from None
 
     def started(self, group: int) -> None:
         """Tell the guardian which process group to end."""
@@ -101,6 +127,19 @@ def _start_guardian(folder: str) -> int:
     finally:
         os.close(watched)
     return held
+
+
+def _clear(folder: str, fixed: list[str]) -> None:
+    with os.scandir(folder) as entries:
+        for entry in list(entries):
+            if entry.path in fixed:
+                continue
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+            elif any(path.startswith(entry.path + "/") for path in fixed):
+                _clear(entry.path, fixed)
+            else:
+                remove_tree(entry.path)
 
 
 def remove_tree(path: str) -> None:

@@ -138,7 +138,10 @@ class TransformField(Fields):
         Literal["auto", "on", "off"],
         BeforeValidator(_sandbox),
         WithJsonSchema({"enum": ["auto", "on", "off", True, False]}),
-    ] = about("Whether /pfs is there for the command: auto (when it is named), on or off.", "auto")
+    ] = about(
+        "Whether the command has /pfs, and /tmp to itself: auto (where it can be), on or off.",
+        "auto",
+    )
     image: NoMeaning = ignored("commands run where the engine runs.")
     image_pull_secrets: NoMeaning = ignored("there are no images.")
     dockerfile: NoMeaning = ignored("there are no images.")
