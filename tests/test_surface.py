@@ -16,9 +16,10 @@ init demo doctor status migrate gc fsck forget erase
 put get cat ls rm cp glob diff log show merge revert cherry-pick
 project create|list|delete
 repo create|list|inspect|delete
-branch create|list|move|delete
+branch create|list|move|delete|trigger
 tag create|list|delete
 commit start|finish|list|inspect|squash|drop
+transaction run
 config list|get|set|unset
 context add|list|remove|show|use
 draw lineage login logout plan run serve sql tick whoami worker export
@@ -45,7 +46,7 @@ table changes|compact|delete|diff|head|history|list|merge|profile|schema|set|upd
 def wanted() -> Iterator[str]:
     for line in COMMANDS.strip().splitlines():
         noun, _, verbs = line.partition(" ")
-        if "|" in verbs:
+        if "|" in verbs or noun == "transaction":
             yield from (f"{noun} {verb}" for verb in verbs.split("|"))
         else:
             yield from line.split()

@@ -1,6 +1,7 @@
 """Ways out: exit codes, the two shapes of an error, interrupts, closed pipes, bugs."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -8,8 +9,9 @@ import sys
 import pytest
 
 from tests.cli.run import process
+from tests.test_surface import offered
 from trunkline import errors
-from trunkline.cli import entry
+from trunkline.cli import entry, synonyms
 from trunkline.cli.session import Session
 
 
@@ -112,6 +114,44 @@ class TestErrors:
         result = cli("--lake", "ftp://example.org", "status")
         assert result.code == 2
         assert "folders only" in result.err
+
+
+class TestWordsOfOthers:
+    @pytest.mark.parametrize(
+        "typed, wanted",
+        [
+            ("create repo x", "repo create"),
+            ("list repo", "repo list"),
+            ("list file r@master", "ls REPO@BRANCH"),
+            ("logs -p x", "job logs PIPELINE"),
+            ("wait x", "job wait JOB"),
+            ("inspect commit r@main", "commit inspect"),
+            ("pipeline create -f x", "pipeline apply FILE"),
+            ("pipeline update x", "pipeline apply FILE"),
+            ("pipeline stop x", "pipeline pause NAME"),
+            ("start pipeline x", "pipeline resume NAME"),
+            ("job stop x", "job cancel JOB"),
+            ("apply -f x", "pipeline apply FILE"),
+            ("put r@main:/a -f x", "put REPO@BRANCH:/PATH FILE"),
+            ("pipeline apply -f x", "pipeline apply FILE"),
+            ("branch create r@b --head main", "branch create REPO@BRANCH --from REF"),
+        ],
+    )
+    def test_they_lead_to_ours(self, cli, typed, wanted):
+        result = cli(*typed.split())
+        assert result.code == 2
+        assert result.err.splitlines()[1] == f"hint: Here it is: trunkline {wanted}"
+        assert "Did you mean" not in result.err
+
+    def test_what_nobody_says_is_told_by_its_spelling(self, cli):
+        assert "Did you mean 'why'?" in cli("pipeline", "whi").err
+
+    def test_every_one_leads_to_a_command_that_is_there(self):
+        known = set(offered())
+        for command in {**synonyms._COMMANDS, **synonyms._OPTIONS}.values():
+            for part in re.split(r", (?:then )?(?!as in)", command.removeprefix("NOUN")):
+                words = part.replace("create, as in ", "").split()
+                assert {" ".join(words[:1]), " ".join(words[:2])} & known or "as in" in part, part
 
 
 class TestSharedOptions:

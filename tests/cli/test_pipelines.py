@@ -232,6 +232,31 @@ def test_jobs_that_wait(cli, applied):
     assert cli.ok("job", "rerun", f"sizes@{job}").endswith(" what waits.\n")
 
 
+def test_a_branch_that_is_there_begins_to_follow(cli, lake):
+    cli.ok("branch", "create", "orders@staging")
+    said = cli.ok("branch", "trigger", "orders@main", "--on", "staging", "--commits", "2")
+    assert said == "orders@main follows staging.\n"
+    before = cli.json("branch", "list", "orders")[0]["head"]
+    Path("t.csv").write_text("1\n")
+    cli.ok("put", "orders@staging:/t.csv", "t.csv")
+    assert cli.json("branch", "list", "orders")[0]["head"] == before
+    Path("t.csv").write_text("2\n")
+    cli.ok("put", "orders@staging:/t.csv", "t.csv")
+    assert cli.ok("cat", "orders@main:/t.csv") == "2\n"
+    loop = cli("branch", "trigger", "orders@staging", "--on", "main", "--commits", "1")
+    assert (loop.code, "loop" in loop.err) == (2, True)
+    cli.ok("branch", "create", "orders@apart")
+    cli.ok("put", "orders@apart:/x.csv", "t.csv")
+    apart = cli("branch", "trigger", "orders@apart", "--on", "staging", "--commits", "1")
+    assert (apart.code, "has commits that staging lacks" in apart.err) == (6, True)
+    nothing = cli("branch", "trigger", "orders@main")
+    assert (nothing.code, "--on BRANCH" in nothing.err) == (2, True)
+    again = cli("branch", "create", "orders@main", "--trigger-on", "staging", "--commits", "1")
+    assert "trunkline branch trigger orders@main --on BRANCH" in again.err
+    assert cli.ok("branch", "trigger", "orders@main", "--none") == "orders@main follows nothing.\n"
+    assert all(one["trigger"] is None for one in cli.json("branch", "list", "orders"))
+
+
 def test_branches_that_follow(cli, lake):
     said = cli.ok(
         "branch", "create", "orders@batches", "--trigger-on", "main", "--commits", "2",
@@ -254,6 +279,68 @@ def test_branches_that_follow(cli, lake):
     listed = cli.ok("branch", "list", "orders")
     assert "main every 6 seconds" in listed
     assert "main at most every hour" in listed
+
+
+TRANSACTION = """
+# Both, or neither.
+put orders@main:/a.csv mine/a.csv
+put -r orders@main:/all/ mine
+repo create rates
+put rates@main mine/a.csv
+rm orders@main:/all/a.csv
+branch create orders@old --from main
+cp orders@main:/a.csv rates@main:/copy.csv
+pipeline apply both.yaml   # reads both
+"""
+BOTH = """
+pipeline: {name: both}
+input: {cross: [{pfs: {repo: orders, glob: /}}, {pfs: {repo: rates, glob: /}}]}
+transform: {cmd: ["true"]}
+"""
+
+
+def test_a_transaction_is_all_or_nothing(cli, lake):
+    Path("mine").mkdir(exist_ok=True)
+    Path("mine/a.csv").write_text("1\n")
+    Path("mine/b.csv").write_text("2\n")
+    Path("both.yaml").write_text(BOTH)
+    cli.ok("put", "orders@main:/first", "mine/b.csv")
+    before = cli.json("log", "orders@main")
+    Path("steps").write_text(TRANSACTION + "put orders@main:/c mine/missing.csv\n")
+    failed = cli("transaction", "run", "steps")
+    assert failed.code == 3
+    assert failed.err.startswith("error: steps:11: ")
+    assert cli.json("log", "orders@main") == before
+    assert [one["name"] for one in cli.json("repo", "list")] == ["orders"]
+
+    Path("steps").write_text(TRANSACTION)
+    made = cli.json("transaction", "run", "steps", "-m", "together")
+    ids = {(one["repo"], one["id"], one["message"]) for one in made["commits"]}
+    assert ids == {("orders", made["id"], "together"), ("rates", made["id"], "together")}
+    listed = cli.ok("ls", "-r", "orders@main").split()
+    assert {"/a.csv", "/all/b.csv", "/first"} <= set(listed)
+    assert "/all/a.csv" not in listed
+    assert cli.ok("ls", "rates@main").split() == ["/a.csv", "/copy.csv"]
+    jobs = cli.json("job", "list", "-p", "both")
+    assert [one["id"] for one in jobs] == [made["id"]]
+
+
+@pytest.mark.parametrize(
+    "step, said",
+    [
+        ("puts orders@main a", '"puts" is no step of a transaction. Did you mean "put"?'),
+        ("put orders@main", "that is not how this step is written"),
+        ("rm -x orders@main:/a", "-x is no option here"),
+        ("rm orders@main", "orders@main names no path"),
+        ("put 'orders@main", "No closing quotation"),
+        ("repo create orders", "exists already"),
+    ],
+)
+def test_steps_that_are_none(cli, lake, step, said):
+    Path("steps").write_text(f"\n{step}\n")
+    refused = cli("transaction", "run", "steps")
+    assert refused.code != 0
+    assert said in refused.err.splitlines()[0]
 
 
 CASES = [

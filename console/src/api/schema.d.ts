@@ -136,6 +136,26 @@ export interface paths {
         patch: operations["repos_move_branch"];
         trace?: never;
     };
+    "/api/v1/repos/{project}/{repo}/branches/{branch}/trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Follow Branch
+         * @description Let a branch follow another; with null as the trigger, no longer.
+         */
+        put: operations["repos_follow_branch"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/repos/{project}/{repo}/triggers": {
         parameters: {
             query?: never;
@@ -4362,6 +4382,10 @@ export interface components {
          * @enum {string}
          */
         FlowState: "idle" | "running" | "paused" | "failed";
+        /** Follows */
+        Follows: {
+            trigger: components["schemas"]["Trigger"] | null;
+        };
         /** Forget */
         Forget: {
             /** Ref */
@@ -7784,6 +7808,61 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["BranchMove"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    repos_follow_branch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                repo: string;
+                branch: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Follows"];
             };
         };
         responses: {

@@ -38,6 +38,7 @@ NOUNS = (
     "env",
     "tag",
     "commit",
+    "transaction",
     "table",
     "pipeline",
     "stream",

@@ -21,6 +21,22 @@ Target = Annotated[
     ),
 ]
 
+Size = Annotated[
+    str | None, typer.Option("--size", metavar="SIZE", help="It has grown so much, as 1GB.")
+]
+Commits = Annotated[
+    int | None, typer.Option("--commits", metavar="N", help="So many commits are new.")
+]
+RateLimit = Annotated[
+    str | None,
+    typer.Option("--rate-limit", metavar="CRON", help="A time has come since the last move."),
+]
+CronText = Annotated[
+    str | None, typer.Option("--cron", metavar="CRON", help="At times, whatever came.")
+]
+Timezone = Annotated[str, typer.Option("--timezone", metavar="ZONE", help="Of these times.")]
+AllOf = Annotated[bool, typer.Option("--all", help="All of the conditions, not any of them.")]
+
 
 @app.command()
 def create(
@@ -36,25 +52,12 @@ def create(
         str | None,
         typer.Option("--trigger-on", metavar="BRANCH", help="Follow this branch, by conditions:"),
     ] = None,
-    size: Annotated[
-        str | None, typer.Option("--size", metavar="SIZE", help="It has grown so much, as 1GB.")
-    ] = None,
-    commits: Annotated[
-        int | None, typer.Option("--commits", metavar="N", help="So many commits are new.")
-    ] = None,
-    rate_limit: Annotated[
-        str | None,
-        typer.Option("--rate-limit", metavar="CRON", help="A time has come since the last move."),
-    ] = None,
-    cron: Annotated[
-        str | None, typer.Option("--cron", metavar="CRON", help="At times, whatever came.")
-    ] = None,
-    timezone: Annotated[
-        str, typer.Option("--timezone", metavar="ZONE", help="Of these times.")
-    ] = "UTC",
-    every: Annotated[
-        bool, typer.Option("--all", help="All of the conditions, not any of them.")
-    ] = False,
+    size: Size = None,
+    commits: Commits = None,
+    rate_limit: RateLimit = None,
+    cron: CronText = None,
+    timezone: Timezone = "UTC",
+    every: AllOf = False,
 ) -> None:
     """Make a branch where main is, or at a commit. No data is copied."""
     run = session.of(ctx)
@@ -71,6 +74,32 @@ def create(
     at = f" at {views.short(made.head)}" if made.head else ""
     follows = f"; it follows {trigger_on}" if trigger_on else ""
     run.output.done(made, f"Created branch {made.repo}@{made.name}{at}{follows}.")
+
+
+@app.command()
+def trigger(
+    ctx: typer.Context,
+    branch: BranchRef,
+    on: Annotated[
+        str | None,
+        typer.Option("--on", metavar="BRANCH", help="Follow this branch, by conditions:"),
+    ] = None,
+    size: Size = None,
+    commits: Commits = None,
+    rate_limit: RateLimit = None,
+    cron: CronText = None,
+    timezone: Timezone = "UTC",
+    every: AllOf = False,
+    none: Annotated[bool, typer.Option("--none", help="Follow nothing any more.")] = False,
+) -> None:
+    """Let a branch that is there follow another, from where it is; or no longer."""
+    run = session.of(ctx)
+    if (on is None) is not none:
+        raise Usage("Say which branch to follow, or --none.", hint="--on BRANCH, with a condition.")
+    follows = Trigger(on, _size(size), commits, rate_limit, cron, every, timezone) if on else None
+    with run.open() as lake:
+        found = lake.follow_branch(branch, follows)
+    run.output.done(found, f"{found.repo}@{found.name} follows {on or 'nothing'}.")
 
 
 def _size(text: str | None) -> int | None:

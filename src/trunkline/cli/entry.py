@@ -27,7 +27,7 @@ def main(args: Sequence[str] | None = None) -> int:
         code = _run(arguments)
         sys.stdout.flush()
     except typer.TyperException as error:
-        return _refuse_arguments(error, as_json)
+        return _refuse_arguments(error, arguments, as_json)
     except typer.Abort:
         code = INTERRUPTED
     except TrunklineError as error:
@@ -78,14 +78,24 @@ def _wants_json(arguments: Sequence[str]) -> bool:
     return os.environ.get("TRUNKLINE_JSON", "").lower() in ("1", "true", "yes", "on")
 
 
-def _refuse_arguments(error: typer.TyperException, as_json: bool) -> int:
+def _refuse_arguments(error: typer.TyperException, arguments: Sequence[str], as_json: bool) -> int:
     message = " ".join(error.format_message().split())
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "trunkline"
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.stderr.write(error.format_message().rstrip() + "\n")
         return error.exit_code
-    _say({"code": "usage", "message": message, "hint": f"See {path} --help."}, as_json)
+    hint = f"See {path} --help."
+    if message.startswith(("No such command", "No such option")):
+        from trunkline.cli.app import NOUNS
+        from trunkline.cli.synonyms import instead
+
+        group = path.partition(" ")[2]
+        if known := instead(arguments, NOUNS, group, getattr(error, "option_name", "")):
+            # Names that are spelt alike would lead astray.
+            message = message.partition(" Did you mean ")[0].partition(" (Possible ")[0]
+            hint = known
+    _say({"code": "usage", "message": message, "hint": hint}, as_json)
     return error.exit_code
 
 

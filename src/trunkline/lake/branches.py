@@ -59,7 +59,8 @@ def add_branch(session: Session, target: Ref, source: Ref | None, author: str) -
     if refs.branch(session, repo, target.ref):
         raise AlreadyExists(
             f'{target.repo} has a branch "{target.ref}" already.',
-            hint=f"To move it: trunkline branch move {target} REF.",
+            hint=f"To move it: trunkline branch move {target} REF. To let it follow another: "
+            f"trunkline branch trigger {target} --on BRANCH.",
         )
     if refs.tag(session, repo, target.ref):
         raise AlreadyExists(f'{target.repo} has a tag "{target.ref}"; choose another name.')
@@ -83,6 +84,39 @@ def follow_branch(session: Session, target: Ref, trigger: Trigger, author: str) 
     check_trigger(trigger, target.ref, others)
     timing.set_trigger(session, repo, target.ref, trigger)
     catch_up(session, repo, trigger.branch, author)
+
+
+def refollow_branch(session: Session, target: Ref, trigger: Trigger, author: str) -> None:
+    """Let a branch that is there follow another; what reads it runs if that moves it at once."""
+    repo, before = require_branch(session, target)
+    _, followed = require_branch(session, Ref(target.repo, trigger.branch))
+    if before.open:
+        refuse_open(before)
+    if not _has(session, repo, followed.head, before.head):
+        raise Precondition(
+            f"{target} has commits that {trigger.branch} lacks, and would leave them behind.",
+            hint=f"Merge them first: trunkline merge {target} {target.repo}@{trigger.branch}",
+        )
+    follow_branch(session, target, trigger, author)
+    _, after = require_branch(session, target)
+    if after.head != before.head:
+        moved_by_hand(session, repo, target.repo, target.ref, after.head, author)
+
+
+def unfollow_branch(session: Session, target: Ref) -> None:
+    """Let a branch stay where it is until somebody moves it."""
+    repo, _ = require_branch(session, target)
+    timing.remove_trigger(session, repo, target.ref)
+
+
+def _has(session: Session, repo: int, head: str | None, commit_id: str | None) -> bool:
+    """Whether a commit is among those that lead to a head."""
+    new = commits.find(session, repo, head) if head else None
+    old = commits.find(session, repo, commit_id) if commit_id else None
+    if new is None or old is None:
+        return old is None
+    steps = new.depth - old.depth
+    return steps >= 0 and commits.ancestor(session, repo, new.id, steps) == old.id
 
 
 def started(session: Session, target: Ref, author: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _LONGEST_SHOWN = 120
+_ELSEWHERE = {"master": "main"}
+"""What others call it, which no likeness of letters would find."""
 
 
 def shown(text: str, longest: int = _LONGEST_SHOWN) -> str:
@@ -27,4 +29,6 @@ def did_you_mean(wanted: str, candidates: Iterable[str]) -> str:
 
     folded = {name.casefold(): name for name in candidates}
     near = get_close_matches(wanted.casefold(), folded, n=1, cutoff=0.6)
+    if (other := _ELSEWHERE.get(wanted)) in folded:
+        near = [other]
     return f" Did you mean {shown(folded[near[0]])}?" if near else ""

@@ -74,23 +74,47 @@ class Contents(LakeBase):
         With `reference` nothing is copied: the commit lists where the files are, and whoever
         keeps them promises never to change them.
         """
-        from trunkline.sdk.putting import Putter
-
         several = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
         target = self._ref(ref)
         typed = ref.partition(":")[2] or None
         with self._following(target, message, if_head, key) as writer:
-            Putter(
+            self._put_into(
                 writer,
-                self._url_policy,
-                store_options(self._settings),
+                [os.fspath(source) for source in several],
+                typed,
                 append=append,
                 untar=untar,
                 recursive=recursive,
                 reference=reference,
                 progress=progress,
-            ).put([os.fspath(source) for source in several], typed)
+            )
         return writer.result
+
+    def _put_into(
+        self,
+        writer: CommitWriter,
+        sources: Sequence[str],
+        target: str | None,
+        *,
+        append: bool = False,
+        untar: bool = False,
+        recursive: bool = False,
+        reference: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Put what a user names into a commit; `target` is the path as it was typed."""
+        from trunkline.sdk.putting import Putter
+
+        Putter(
+            writer,
+            self._url_policy,
+            store_options(self._settings),
+            append=append,
+            untar=untar,
+            recursive=recursive,
+            reference=reference,
+            progress=progress,
+        ).put(sources, target)
 
     def rm(
         self, ref: str, *, recursive: bool = False, message: str = "", if_head: str | None = None

@@ -89,6 +89,19 @@ class Repos(LakeBase):
         bell_of(self._core.database.url).ring()
         return next(one for one in self.branches(str(target.repo)) if one.name == made.name)
 
+    def follow_branch(self, ref: str, trigger: Trigger | None) -> Branch:
+        """Let a branch that is there follow another from now on; with None, no longer."""
+        from trunkline.lake import branches
+
+        target = parse_branch(ref, project=self.project)
+        with self._core.database.write() as session:
+            if trigger is None:
+                branches.unfollow_branch(session, target)
+            else:
+                branches.refollow_branch(session, target, trigger, self.author)
+        bell_of(self._core.database.url).ring()
+        return next(one for one in self.branches(str(target.repo)) if one.name == target.ref)
+
     def triggers(self, repo: str) -> list[dict[str, object]]:
         """The branches of a repo that follow others: by what, and what was last found."""
         with self._core.database.read() as session:

@@ -89,6 +89,7 @@ JSON = {
     "POST /projects/{project}/repos": {"name": "new"},
     "POST /repos/{project}/{repo}/branches": {"name": "new", "start": "main"},
     "PATCH /repos/{project}/{repo}/branches/{branch}": {"to": "work"},
+    "PUT /repos/{project}/{repo}/branches/{branch}/trigger": {"trigger": None},
     "POST /repos/{project}/{repo}/tags": {"name": "v2", "start": "main"},
     "POST /repos/{project}/{repo}/known": {"files": [["/a.txt", 1]]},
     "POST /repos/{project}/{repo}/branches/{branch}/start": {},

@@ -8,7 +8,7 @@ from trunkline.model.paths import validate_name
 from trunkline.model.refs import Ref, parse_branch
 from trunkline.sdk.remote.base import RemoteBase
 from trunkline.sdk.repos import Repos
-from trunkline.sdk.wire.repos import BranchMove, NewBranch, NewProject, NewRepo, NewTag
+from trunkline.sdk.wire.repos import BranchMove, Follows, NewBranch, NewProject, NewRepo, NewTag
 
 
 class RemoteRepos(RemoteBase, Repos):
@@ -52,6 +52,12 @@ class RemoteRepos(RemoteBase, Repos):
         place = f"{self._repo_path(target.repo)}/branches"
         made: Branch = self._client.send("POST", place, body, kind=Branch)
         return made
+
+    def follow_branch(self, ref: str, trigger: Trigger | None) -> Branch:
+        target = parse_branch(ref, project=self.project)
+        place = f"{self._repo_path(target.repo)}/branches/{target.ref}/trigger"
+        found: Branch = self._client.send("PUT", place, Follows(trigger), kind=Branch)
+        return found
 
     def triggers(self, repo: str) -> list[dict[str, object]]:
         return list(self._client.pages(dict[str, object], f"{self._repo_path(repo)}/triggers"))

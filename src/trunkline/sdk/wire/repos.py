@@ -35,6 +35,11 @@ class BranchMove:
 
 
 @dataclass(frozen=True, slots=True)
+class Follows:
+    trigger: Trigger | None
+
+
+@dataclass(frozen=True, slots=True)
 class NewTag:
     name: str
     start: str

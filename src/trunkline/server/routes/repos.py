@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from trunkline.model.access import Permission
 from trunkline.model.commits import Branch, Project, Repo, RepoName, Tag
-from trunkline.sdk.wire.repos import BranchMove, NewBranch, NewProject, NewRepo, NewTag
+from trunkline.sdk.wire.repos import BranchMove, Follows, NewBranch, NewProject, NewRepo, NewTag
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import (
     ANYBODY,
@@ -97,6 +97,12 @@ def move_branch(call: Caller, project: str, repo: str, branch: str, body: Branch
     if "@" in body.to:
         call.require_ref(Permission.READ, body.to)
     return call.lake.move_branch(f"{project}/{repo}@{branch}", body.to, body.if_head)
+
+
+@routes.PUT("/repos/{project}/{repo}/branches/{branch}/trigger", MAINTAIN_REPO)
+def follow_branch(call: Caller, project: str, repo: str, branch: str, body: Follows) -> Branch:
+    """Let a branch follow another; with null as the trigger, no longer."""
+    return call.lake.follow_branch(f"{project}/{repo}@{branch}", body.trigger)
 
 
 @routes.DELETE("/repos/{project}/{repo}/branches/{branch}", MAINTAIN_REPO, status_code=204)
