@@ -22,7 +22,7 @@ commit start|finish|list|inspect|squash|drop
 transaction run
 config list|get|set|unset
 context add|list|remove|show|use
-draw lineage login logout plan run serve sql tick whoami worker export
+draw lineage login logout plan run serve sql tick whoami worker export verify
 audit
 user create|delete|disable|enable|inspect|list|password
 role grant|list|revoke
