@@ -31,11 +31,11 @@ def entries(lake: Lake, ref: str) -> list[Entry]:
 
 def rows(lake: Lake, ref: str) -> list[dict[str, Any]]:
     """All rows in the columns of the table, sorted."""
-    schema = spec(lake, ref).schema
+    path, described = lake._ref(ref).path or "/", spec(lake, ref)
     found = [
         row
         for entry in entries(lake, ref)
-        for batch in rows_of(home(lake)._core, entry, schema)
+        for batch in rows_of(home(lake)._core, entry, path, described)
         for row in batch.to_pylist()
     ]
     return sorted(found, key=lambda row: [(v is None, str(type(v)), v) for v in row.values()])

@@ -92,8 +92,8 @@ def test_overwriting_with_the_same_rows_changes_nothing(lake):
     ]
 
 
-def test_partition_columns_stay_in_the_files_and_odd_values_are_escaped(lake):
-    data = [{"id": 1, "k": "a/b=c%"}, {"id": 2, "k": None}, {"id": 3, "k": ""}, {"id": 4, "k": "é"}]
+def test_partition_columns_are_in_folders_alone_and_odd_values_are_escaped(lake):
+    data = [{"id": 1, "k": "a/b=c%"}, {"id": 2, "k": None}, {"id": 4, "k": "é"}]
     lake.write_table("orders", data, partition_by=["k"])
     found = files(lake, "orders")
     assert {path.split("/")[1] for path in found} == {
@@ -101,13 +101,8 @@ def test_partition_columns_stay_in_the_files_and_odd_values_are_escaped(lake):
         "k=__HIVE_DEFAULT_PARTITION__",
         "k=é",
     }
-    assert sorted(row["id"] for table in found.values() for row in table.to_pylist()) == [
-        1,
-        2,
-        3,
-        4,
-    ]
-    assert all(table.column_names == ["id", "k"] for table in found.values())
+    assert sorted(row["id"] for table in found.values() for row in table.to_pylist()) == [1, 2, 4]
+    assert all(table.column_names == ["id"] for table in found.values())
     assert rows(lake, "orders") == data
 
 
@@ -134,8 +129,8 @@ def test_other_partitions_are_refused_unless_all_is_overwritten(lake):
     assert spec(lake, "orders").partition_by == ("id",)
     with pytest.raises(Usage, match='Did you mean "id"'):
         lake.write_table("orders", [{"id": 1}], partition_by="idd", mode="overwrite")
-    with pytest.raises(Usage, match="which is double"):
-        lake.write_table("orders", [{"x": 1.5}], partition_by="x", mode="overwrite")
+    with pytest.raises(Usage, match="which is array<bigint>"):
+        lake.write_table("orders", [{"x": [1], "id": 1}], partition_by="x", mode="overwrite")
 
 
 def test_schemas_grow(lake):
@@ -193,8 +188,8 @@ def test_a_folder_of_parquet_is_found_and_then_recorded(lake):
         commit.put("/u/day=1/a.parquet", sink.getvalue().to_pybytes())
     lake.write_table("orders:/t", [{"id": 8}])
     assert rows(lake, "orders:/t") == [{"id": 7}, {"id": 8}]
-    with pytest.raises(Precondition, match="Only the names of the folders"):
-        lake.write_table("orders:/u", [{"id": 8, "day": 1}])
+    lake.write_table("orders:/u", [{"id": 8, "day": 1}])
+    assert rows(lake, "orders:/u") == [{"id": 7, "day": 1}, {"id": 8, "day": 1}]
 
 
 def test_rows_and_bounds_are_in_the_entry(lake):

@@ -188,9 +188,10 @@ def _rehearse_tables(session: Session) -> None:
     with tempfile.TemporaryDirectory() as folder:
         frame = session.spark.range(10).selectExpr("id", "cast(id % 3 AS string) AS k")
         done = tables.write(session, frame, stem=f"file:{folder}/x-", partition_by=["k"])
-        files = tuple(ScanFile(one.uri, one.size, (), one.stats) for one in done.files)
+        files = tuple(ScanFile(one.uri, one.size, one.folder, one.stats) for one in done.files)
         columns = tables.schema_of(frame)
-        scan = Scan("rehearsal", Format.PARQUET, columns, Schema(), files)
+        inside, parts = Schema(columns.columns[:1]), Schema(columns.columns[1:])
+        scan = Scan("rehearsal", Format.PARQUET, inside, parts, files)
         tables.read(session, [scan], columns).filter("id > 3").groupBy("k").count().collect()
 
 

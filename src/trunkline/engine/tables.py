@@ -19,7 +19,7 @@ from trunkline.engine.expectations import NO_RULES, RowRules
 from trunkline.engine.home import spark_home
 from trunkline.engine.java import find_java
 from trunkline.errors import Precondition
-from trunkline.model.tables import Format, Scan, ScanFile, Schema, Written
+from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema, Written
 from trunkline.model.types import quoted
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _frame(session: Session, spark: SparkSession, scan: Scan) -> DataFrame:
     for file in scan.files:
         place = partitions.setdefault(file.values, len(partitions))
         lines.append(f"{spark_uri(file.uri)}\t{file.size}\t{place}\t{file.stats}")
-    values = "\n".join("\t".join(map(_text, one)) for one in partitions or {(): 0})
+    values = json.dumps(list(partitions) or [[]])
     found = classes(session).Tables.read(
         spark._jsparkSession,
         scan.name,
@@ -188,7 +188,7 @@ def write(
 ) -> WriteReport:
     """Write the rows as Parquet under names that begin with `stem`, parted by columns.
 
-    The columns to part by stay in the files too.
+    The columns to part by are not in the files: `Written.folder` says their values.
     """
     if session.is_connect:
         raise Precondition(
@@ -202,7 +202,9 @@ def write(
         if rules.quarantine is not None:
             added.append(rules.quarantine.alias(_RULE))
         frame = frame.select("*", *added)
-    parting = [f"{quoted(name)} AS {RESERVED}p{n}" for n, name in enumerate(partition_by)]
+    keys = tuple(column for name in partition_by if (column := schema.find(name)))
+    inside = [n for n, column in enumerate(schema) if column not in keys]
+    parting = [f"{_parted(column)} AS {RESERVED}p{n}" for n, column in enumerate(keys)]
     if rules.quarantine is not None:
         parting.insert(0, _RULE)
     bits = _BITS if rules.bits is not None else "0L"
@@ -214,8 +216,9 @@ def write(
     stem = spark_uri(stem)
     check(session, stem)
     said = classes(session).Tables.write(
-        frame._jdf, "\0".join(columns), stem, len(parting), len(rules.names), rules.dropped, samples
-    )
+        frame._jdf, "\0".join(columns), stem, json.dumps(inside), len(parting), len(rules.names),
+        rules.dropped, samples,
+    )  # fmt: skip
     return _report(json.loads(said), has_rule=rules.quarantine is not None, samples=samples)
 
 
@@ -229,8 +232,9 @@ def hashed(session: Session, frame: DataFrame, name: str) -> DataFrame:
 def _report(said: dict[str, Any], *, has_rule: bool, samples: int) -> WriteReport:
     files = []
     for one in said["files"]:
-        folder = tuple(_value(part) for part in one["folder"].split("/")) if one["folder"] else ()
-        rule = (folder[0] or "") if has_rule else ""
+        parts = [_value(part) for part in one["folder"].split("/")] if one["folder"] else []
+        rule = (parts.pop(0) or "") if has_rule else ""
+        folder = tuple(part and part[1:] for part in parts)
         files.append(
             Written(
                 one["uri"],
@@ -238,7 +242,7 @@ def _report(said: dict[str, Any], *, has_rule: bool, samples: int) -> WriteRepor
                 one["rows"],
                 int(one["first"], 16),
                 int(one["second"], 16),
-                folder[1:] if has_rule else folder,
+                folder,
                 rule,
                 one["statistics"],
             )
@@ -252,13 +256,20 @@ def _report(said: dict[str, Any], *, has_rule: bool, samples: int) -> WriteRepor
     )
 
 
+def _parted(column: Column) -> str:
+    """What Spark parts the rows by: a value's text after a sign, so that none is taken for null.
+
+    Moments are told in UTC, whatever the session's zone is.
+    """
+    value = quoted(column.name)
+    if column.type == "timestamp":
+        value = f"timestampadd(MICROSECOND, unix_micros({value}), {_EPOCHS['timestamp_ntz']})"
+    return f"concat('=', CAST({value} AS STRING))"
+
+
 def _value(part: str) -> str | None:
     text = unquote(part.partition("=")[2])
     return None if text == _NO_VALUE else text
-
-
-def _text(value: str | None) -> str:
-    return "\\N" if value is None else value
 
 
 def ddl(schema: Schema) -> str:
@@ -268,8 +279,6 @@ def ddl(schema: Schema) -> str:
 
 def schema_of(frame: DataFrame) -> Schema:
     """The columns of a DataFrame, as ours."""
-    from trunkline.model.tables import Column
-
     return Schema(
         tuple(Column(one.name, one.dataType.simpleString()) for one in frame.schema.fields)
     )

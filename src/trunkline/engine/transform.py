@@ -21,7 +21,7 @@ from trunkline.engine.sessions import own_session
 from trunkline.errors import TransformFailed
 from trunkline.model.expectations import Expectation
 from trunkline.model.pipelines import Param
-from trunkline.model.tables import Scan, Schema
+from trunkline.model.tables import FOLDER_TYPES, Scan, Schema
 from trunkline.pipelines.declarative import defines_flows
 from trunkline.pipelines.sqltext import Step
 
@@ -307,8 +307,18 @@ def check_columns(where: str, schema: Schema, partition_by: Sequence[str]) -> No
                 hint=f"Cast it: CAST({one.name} AS STRING).",
             )
     for name in partition_by:
-        if schema.find(name) is None:
+        if (found := schema.find(name)) is None:
             raise TransformFailed(
                 f"{where} lacks the column {name}, which partition_by names.",
                 hint=f"It has {', '.join(schema.names[:20])}.",
             )
+        if found.type.partition("(")[0].partition(" ")[0] not in FOLDER_TYPES:
+            raise TransformFailed(
+                f"{where} cannot be partitioned by {name}, which is {found.type}.",
+                hint="Partition by text, numbers, dates, times or booleans.",
+            )
+    if partition_by and len(partition_by) == len(schema):
+        raise TransformFailed(
+            f"{where} is partitioned by all of its columns: its files would have none.",
+            hint="Leave one of them out of partition_by.",
+        )

@@ -13,6 +13,13 @@ TABLE_FILE = "_table.json"
 QUARANTINE = "_quarantine"
 
 
+FOLDER_TYPES = (
+    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
+    *("string", "date", "timestamp", "timestamp_ntz"),
+)
+"""Types whose values the names of folders can say."""
+
+
 class Format(StrEnum):
     """How the rows of a table are stored."""
 
@@ -87,7 +94,8 @@ class Schema:
 class TableSpec:
     """What a table's folder records of itself.
 
-    `partition_by` are columns with a folder for each value, which the files hold too.
+    `partition_by` are columns with a folder for each value: the names of the folders have them,
+    not the files, unless those are older than that rule or others put them there.
     `options` are those of Spark's reader: header, sep, quote, timestampFormat … `evolved` tells
     that older files may lack columns, or have narrower types.
     """

@@ -95,12 +95,11 @@ def describe_lines(
         )
     known = spec or TableSpec(format_ or Format.PARQUET, Schema())
     facts = _facts(core, entries, known, name)
-    folders = PathColumns.of(entries, start, known.partition_by)
+    folders = PathColumns.of(entries, start)
     schema = known.schema
     if not schema.columns and entries:
-        schema, folders = _discovered(facts, entries, folders, known.format, name)
-    else:
-        folders = folders.only(schema)
+        schema = _discovered(facts, entries, folders, known.format, name)
+    folders = folders.only(schema)
     table_spec = replace(known, schema=schema)
     scans = make_scans(core, name, table_spec, entries, facts, folders)
     return Table(name, shown_path or path, table_spec, spec is not None, scans, entries)
@@ -163,7 +162,7 @@ def _discovered(
     folders: PathColumns,
     format_: Format,
     name: str,
-) -> tuple[Schema, PathColumns]:
+) -> Schema:
     """The schema of all files, with the columns that only their folders tell at its end."""
     shapes: dict[int, tuple[str, Schema]] = {}
     for fact, entry in zip(facts, entries, strict=True):
@@ -171,8 +170,7 @@ def _discovered(
             shapes[id(fact.shape)] = (entry.path, fact.shape.schema)
     schema = settled(unite(shapes.values(), name, lenient=format_ in TEXT))
     refuse_twins(schema.names, name)
-    folders = folders.without(schema.names)
-    return Schema(schema.columns + folders.schema.columns), folders
+    return Schema(schema.columns + folders.schema.without(schema.names).columns)
 
 
 def data_lines(tree: Tree, path: str) -> Iterable[bytes]:

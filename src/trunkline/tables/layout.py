@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
@@ -20,6 +21,7 @@ COMPRESSIONS = (".gz", ".zst", ".bz2", ".lz4", ".snappy")
 NULL_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 _hidden = ("_", ".")
+_STRAY = re.compile("[\udc80-\udcff]")
 
 
 def format_of(name: str) -> Format | None:
@@ -88,4 +90,9 @@ def table_folders(paths: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _unescaped(text: str) -> str:
-    return unquote(text) if "%" in text else text
+    """Percents are bytes of UTF-8, as most write them; those that are none are characters, as
+    Spark and Hive write them."""
+    if "%" not in text:
+        return text
+    found = unquote(text, errors="surrogateescape")
+    return _STRAY.sub(lambda one: chr(ord(one[0]) - 0xDC00), found)

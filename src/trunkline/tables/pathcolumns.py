@@ -17,6 +17,14 @@ _day = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 
 Values = tuple[str | None, ...]
 
+IN_FOLDERS = '"/":[null,null,-1]'
+"""The first of the statistics of a file that we wrote without the columns of its folders."""
+
+
+def is_in_folders(stats: str) -> bool:
+    """Whether a file is known to have its partition's values in the names of folders alone."""
+    return stats.startswith("{" + IN_FOLDERS)
+
 
 @dataclass(frozen=True, slots=True)
 class PathColumns:
@@ -26,7 +34,7 @@ class PathColumns:
     values: tuple[Values, ...]
 
     @classmethod
-    def of(cls, entries: Sequence[Entry], start: int, ignored: Iterable[str]) -> PathColumns:
+    def of(cls, entries: Sequence[Entry], start: int, ignored: Iterable[str] = ()) -> PathColumns:
         """What the folders say; `start` is where a path goes on below the table's folder."""
         gone = {name.casefold() for name in ignored}
         by_folder: dict[str, dict[str, str | None]] = {}
@@ -53,10 +61,10 @@ class PathColumns:
         ]
         return cls(Schema(tuple(columns)), tuple(tuples[id(row)] for row in rows))
 
-    def without(self, names: Iterable[str]) -> PathColumns:
-        """Those that are not in the files: a file knows better than its folder."""
-        held = {name.casefold() for name in names}
-        return self._keep([c.name.casefold() not in held for c in self.schema])
+    def left(self, held: Iterable[str]) -> tuple[int, ...]:
+        """The places of columns that a file lacks: one knows better than its folder."""
+        names = {name.casefold() for name in held}
+        return tuple(n for n, one in enumerate(self.schema) if one.name.casefold() not in names)
 
     def only(self, schema: Schema) -> PathColumns:
         """Those that a recorded schema has, with its names and types."""

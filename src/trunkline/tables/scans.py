@@ -10,11 +10,13 @@ from trunkline.model.entries import Entry
 from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema, TableSpec
 from trunkline.model.types import VOID, parse_type
 from trunkline.tables.discovery.facts import Fact, Shape
-from trunkline.tables.pathcolumns import PathColumns
+from trunkline.tables.pathcolumns import PathColumns, is_in_folders
 from trunkline.tables.physical import scan_uris
 from trunkline.tables.unite import wider
 
 Reading = tuple[Schema, tuple[tuple[str, str], ...]]
+Way = tuple[Reading, Schema]
+"""How files are read, and which columns the names of their folders have."""
 
 
 def make_scans(
@@ -26,32 +28,43 @@ def make_scans(
     folders: PathColumns,
 ) -> tuple[Scan, ...]:
     """One scan where all files are read alike, else one for each way; in order of first files."""
-    inside = spec.schema.without(folders.schema.names)
-    reading = _by_format(spec, inside)
-    groups: dict[Reading, list[ScanFile]] = {}
-    held: list[list[ScanFile]] = []
-    ids: dict[int, int] = {}
+    groups: dict[Way, list[ScanFile]] = {}
+    held: list[tuple[list[ScanFile], tuple[int, ...]]] = []
+    ids: dict[tuple[int, bool], int] = {}
     uris = scan_uris(core, entries)
     for entry, fact, uri, values in zip(entries, facts, uris, folders.values, strict=True):
         if not entry.size and spec.format in (Format.CSV, Format.JSON):
             continue  # an empty file has no rows, and not even a header
         shape = fact.shape if fact else None
-        place = ids.get(id(shape))
+        kind = id(shape), shape is None and is_in_folders(entry.stats)
+        place = ids.get(kind)
         if place is None:
+            told = folders.left(_held(shape, kind[1], spec))
+            path_columns = Schema(tuple(folders.schema.columns[one] for one in told))
+            inside = spec.schema.without(path_columns.names)
             if shape is not None:
                 _refuse_stranger(shape, inside, entry, name)
-            way = reading(shape, entry, name)
-            files = groups.setdefault(way, [])
-            place = ids[id(shape)] = len(held)
-            held.append(files)
+            way = _by_format(spec, inside)(shape, entry, name), path_columns
+            place = ids[kind] = len(held)
+            held.append((groups.setdefault(way, []), told))
+        files, told = held[place]
+        if len(told) < len(values):
+            values = tuple(values[one] for one in told)
         rows, stats = entry.rows, entry.stats
         if fact is not None:
             rows, stats = fact.rows if rows is None else rows, stats or fact.stats
-        held[place].append(ScanFile(uri, entry.size, values, stats, rows, entry.path))
+        files.append(ScanFile(uri, entry.size, values, stats, rows, entry.path))
     return tuple(
-        Scan(name, spec.format, schema, folders.schema, tuple(files), options, spec.schema)
-        for (schema, options), files in groups.items()
+        Scan(name, spec.format, schema, path_columns, tuple(files), options, spec.schema)
+        for ((schema, options), path_columns), files in groups.items()
     )
+
+
+def _held(shape: Shape | None, in_folders: bool, spec: TableSpec) -> Sequence[str]:
+    """The columns that a file has itself, as far as folders may be named after them."""
+    if shape is not None:
+        return shape.schema.names
+    return () if in_folders else spec.partition_by
 
 
 def _by_format(spec: TableSpec, inside: Schema) -> Callable[[Shape | None, Entry, str], Reading]:

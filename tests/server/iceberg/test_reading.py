@@ -145,8 +145,10 @@ def test_folders_that_hold_a_column(catalog: Catalog):
 
 def test_our_own_partitions(catalog: Catalog):
     table = catalog.load_table("default.lake.days")
-    assert table.spec().is_unpartitioned()
-    assert len(rows(table.scan())) == 9
+    assert [one.name for one in table.spec().fields] == ["day"]
+    found = rows(table.scan())
+    assert len(found) == 9
+    assert {row["day"] for row in found} == {date(2026, 1, n) for n in (1, 2, 3)}
     one = table.scan(row_filter="day = '2026-01-02'")
     assert len(list(one.plan_files())) == 1
     assert [row["id"] for row in rows(one)] == [1, 4, 7]

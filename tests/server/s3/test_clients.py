@@ -162,6 +162,58 @@ def test_polars(locked: OpenDoor, keys: Keys, repo: str):
     assert pl.scan_parquet(place, storage_options=options).collect().equals(frame)
 
 
+def test_tables_are_read_as_they_are(locked: OpenDoor, keys: Keys, repo: str):
+    """By who knows nothing of us: the rows, and nothing of what the lake keeps beside them."""
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    from pyarrow import fs
+
+    lake, kinds = locked.lake, ["a b", "100%", "ü/x", "e\u0301", "k=v", "12:30", None]
+    rows = [{"id": n, "kind": kinds[n % 7], "n": n * 0.5} for n in range(14)]
+    lake.write_table(f"{repo}@main:/t", rows, partition_by=["kind"])
+    bad = lake.read(f"{repo}@main:{next(iter(lake.ls(f'{repo}@main:/t', recursive=True))).path}")
+    with lake.commit(repo) as commit:
+        for beside in ("_quarantine/rule", "_late/in", "_malformed", "_ingest"):
+            commit.put(f"/t/{beside}/kind=x/a.parquet", bad)
+    expected = sorted((row["id"], row["kind"], row["n"]) for row in rows)
+
+    def check(table: pa.Table) -> None:
+        assert sorted(table.column_names) == ["id", "kind", "n"]
+        columns = [table[name].to_pylist() for name in ("id", "kind", "n")]
+        found = zip(*columns, strict=True)
+        assert sorted((n, None if kind != kind else kind, x) for n, kind, x in found) == expected
+
+    place = f"s3://{repo}/main/t/"
+    options = {"key": keys.access, "secret": keys.secret, "endpoint_url": locked.url}
+    # pandas can make no categories of a null, whoever wrote the folder.
+    some = [("kind", "in", kinds[:-1])]
+    frame = pd.read_parquet(place, storage_options=options, filters=some)
+    missing = [row for row in rows if row["kind"] is None]
+    whole = pd.concat([frame.assign(kind=frame["kind"].astype("object")), pd.DataFrame(missing)])
+    check(pa.Table.from_pandas(whole, preserve_index=False))
+    settings = {
+        "aws_access_key_id": keys.access,
+        "aws_secret_access_key": keys.secret,
+        "aws_endpoint_url": locked.url,
+        "aws_region": "us-east-1",
+        "aws_allow_http": "true",
+    }
+    for pattern in (place, f"{place}**/*.parquet"):
+        scanned = pl.scan_parquet(pattern, storage_options=settings, hive_partitioning=True)
+        check(scanned.collect().to_arrow())
+    store = fs.S3FileSystem(
+        access_key=keys.access,
+        secret_key=keys.secret,
+        endpoint_override=locked.url.removeprefix("http://"),
+        scheme="http",
+        region="us-east-1",
+    )
+    found = ds.dataset(f"{repo}/main/t", partitioning="hive", filesystem=store).to_table()
+    check(found.set_column(found.column_names.index("kind"), "kind", found["kind"].cast("string")))
+
+
 # The newest DuckDB whose extension for S3 is a package: our own is newer, and finds none.
 DUCKDB = ("duckdb==1.5.5", "duckdb-extension-httpfs==1.5.5")
 IN_DUCKDB = """

@@ -12,7 +12,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.lake.transaction import Transaction
 from trunkline.model.entries import Entry
-from trunkline.model.tables import Schema
+from trunkline.model.tables import Format, TableSpec
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.tables.changing.merging import MergeRule, merged
 from trunkline.tables.changing.rewriting import ROW, numbered, rows_of, streaming
@@ -34,13 +34,14 @@ def upserted(
     if not fresh:
         return Changes(), beside
     schema = results.schemas["/"]
+    spec = TableSpec(Format.PARQUET, schema, results.partition_by)
     for column in key:
         if schema.find(column) is None:
             raise TransformFailed(
                 f"The output lacks the column {column}, which is a key of its upsert.",
                 hint=f"It has {', '.join(schema.names[:20])}.",
             )
-    reader = _newest(core, fresh, schema, key) if results.batches > 1 else _all(core, fresh, schema)
+    reader = _newest(core, fresh, spec, key) if results.batches > 1 else _all(core, fresh, spec)
     transaction = Transaction(core, name, keys=keys.branch())
     rule = MergeRule(tuple(key), nulls_match=True, partition_by=results.partition_by)
     rewrite, _ = merged(transaction, base, "/", name, reader, rule)
@@ -49,17 +50,17 @@ def upserted(
     return changes, beside
 
 
-def _all(core: Core, entries: Iterable[Entry], schema: Schema) -> pa.RecordBatchReader:
+def _all(core: Core, entries: Iterable[Entry], spec: TableSpec) -> pa.RecordBatchReader:
     import pyarrow as pa
 
     from trunkline.tables.writing.casting import arrow_schema
 
-    batches = (batch for entry in entries for batch in rows_of(core, entry, schema))
-    return pa.RecordBatchReader.from_batches(arrow_schema(schema), batches)
+    batches = (batch for entry in entries for batch in rows_of(core, entry, "/", spec))
+    return pa.RecordBatchReader.from_batches(arrow_schema(spec.schema), batches)
 
 
 def _newest(
-    core: Core, entries: Sequence[Entry], schema: Schema, key: Sequence[str]
+    core: Core, entries: Sequence[Entry], spec: TableSpec, key: Sequence[str]
 ) -> pa.RecordBatchReader:
     """Each key once, from the last batch that has it. Files come in the order of batches."""
     import duckdb
@@ -68,9 +69,10 @@ def _newest(
     from trunkline.tables.reading.duck import quoted
     from trunkline.tables.writing.casting import arrow_schema, fitted
 
+    schema = spec.schema
     columns = ", ".join(map(quoted, schema.names))
     keys = ", ".join(map(quoted, key))
-    every = numbered(_all(core, entries, schema))
+    every = numbered(_all(core, entries, spec))
     with duckdb.connect() as connection, streaming(connection, every) as rows:
         table: pa.Table = connection.sql(
             f"SELECT {columns} FROM {rows} QUALIFY row_number() OVER "

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.lake.core import Core
 from trunkline.model.commits import Commit
-from trunkline.model.tables import Scan, ScanFile
+from trunkline.model.tables import ScanFile
 from trunkline.server.iceberg.bounds import Bounds, Metrics
 from trunkline.server.iceberg.keys import SNAPSHOT
 from trunkline.server.iceberg.locations import file_location, object_location
@@ -54,7 +54,8 @@ class _Snapshot:
 
         self._place, self._commit, self._table, self._fresh = place, commit, table, fresh
         self._id = snapshot_id(commit.id)
-        shape = Shape(table.schema, path_columns(table), 0, 0, 0)
+        self._path_columns = path_columns(table)
+        shape = Shape(table.schema, self._path_columns, 0, 0, 0)
         self._schema = Schema.model_validate({"type": "struct", "fields": fields_of(table.schema)})
         self._spec = PartitionSpec.model_validate(spec_of(shape))
         self._bounds = Bounds(table.schema, self._schema)
@@ -81,10 +82,10 @@ class _Snapshot:
                     snapshot_id=self._id,
                     sequence_number=self._commit.generation,
                     file_sequence_number=self._commit.generation,
-                    data_file=self._data_file(scan, file),
+                    data_file=self._data_file(file),
                 )
 
-    def _data_file(self, scan: Scan, file: ScanFile) -> Any:
+    def _data_file(self, file: ScanFile) -> Any:
         from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
         from pyiceberg.typedef import Record
 
@@ -93,7 +94,7 @@ class _Snapshot:
             content=DataFileContent.DATA,
             file_path=file_location(self._place.repo, self._commit.id, file.path),
             file_format=FileFormat.PARQUET,
-            partition=Record(*self._bounds.values(scan, file)),
+            partition=Record(*self._bounds.values(self._path_columns, self._place.path, file)),
             record_count=file.rows or 0,
             file_size_in_bytes=file.size,
             value_counts=metrics.values,

@@ -7,15 +7,16 @@ import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Precondition
-from trunkline.model.tables import Scan, ScanFile, Schema
+from trunkline.model.tables import ScanFile, Schema
 from trunkline.model.types import parse_type
-from trunkline.tables.types import to_arrow_type
+from trunkline.tables.layout import hive_values
+from trunkline.tables.pathvalues import scalar_of
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema as IcebergSchema
@@ -67,9 +68,13 @@ class Bounds:
                         bounds[number] = to_bytes(type_, plain(value))
         return found
 
-    def values(self, scan: Scan, file: ScanFile) -> list[Any]:
-        """What the folders of a file say, in the types of their columns."""
-        return folder_values(scan.path_columns, file.values, file.path)
+    def values(self, columns: Schema, folder: str, file: ScanFile) -> list[Any]:
+        """What the folders of a file below that of its table say, in the types of their columns."""
+        found = hive_values(file.path[len(folder.rstrip("/")) + 1 :])
+        texts = {name.casefold(): text for name, text in found.items()}
+        return folder_values(
+            columns, [texts.get(one.name.casefold()) for one in columns], file.path
+        )
 
 
 def folder_values(columns: Schema, texts: Sequence[str | None], path: str) -> list[Any]:
@@ -129,8 +134,7 @@ def _value(text: str, type_: str) -> Any:
     """A folder's text as Avro holds it: days and moments are counted from 1970 on."""
     import pyarrow as pa
 
-    value = pa.scalar(text).cast(to_arrow_type(type_))
-    found = value.as_py()
-    if isinstance(found, datetime):
+    value = scalar_of(text, type_)
+    if pa.types.is_timestamp(value.type):
         return value.cast(pa.int64()).as_py()
-    return (found - date(1970, 1, 1)).days if isinstance(found, date) else found
+    return value.cast(pa.int32()).as_py() if pa.types.is_date(value.type) else value.as_py()

@@ -144,10 +144,7 @@ UNPARTITIONED: Json = {"spec-id": 0, "fields": []}
 
 
 def spec_of(shape: Shape) -> Json:
-    """A partition for each column that only folders have: so readers learn of its values.
-
-    Partition columns that are in our own files are ordinary ones: their bounds tell as much.
-    """
+    """A partition for each column that only folders have: so readers learn of its values."""
     if not len(shape.path_columns):
         return UNPARTITIONED
     fields = [

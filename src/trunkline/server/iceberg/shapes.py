@@ -14,7 +14,7 @@ from trunkline.server.iceberg.bounds import folder_values
 from trunkline.tables.describe import Table, data_lines, describe, recorded_spec, tables_in
 from trunkline.tables.discovery.discover import facts_of
 from trunkline.tables.layout import format_of
-from trunkline.tables.pathcolumns import PathColumns
+from trunkline.tables.pathcolumns import PathColumns, is_in_folders
 
 NOTHING = Schema()
 LOOKING = 10
@@ -103,7 +103,7 @@ def _of_lines(
     }
     return Shape(
         spec.schema,
-        _folders(fields, start, spec),
+        _folders(fields, start, spec, _held(fields, found, spec)),
         len(lines),
         None if any(one.rows is None for one in found) else total,
         sum(int(one[2]) for one in fields),
@@ -136,10 +136,17 @@ class Seen:
         return [known[one[1]] for one in fields]
 
 
-def _folders(fields: list[list[bytes]], start: int, spec: TableSpec) -> Schema:
+def _held(fields: list[list[bytes]], strange: list[_Known], spec: TableSpec) -> list[str]:
+    """The partition columns that all files have themselves, as older ones of ours do."""
+    if any(len(one) > 8 and is_in_folders(one[8].decode()) for one in fields):
+        return []
+    return [name for name in spec.partition_by if all(one.schema.find(name) for one in strange)]
+
+
+def _folders(fields: list[list[bytes]], start: int, spec: TableSpec, held: list[str]) -> Schema:
     firsts = [next(files) for _, files in groupby((one[0] for one in fields), _folder)]
     entries = [Entry(path.decode(), "", 0, "") for path in firsts]
-    found = PathColumns.of(entries, start, spec.partition_by).only(spec.schema)
+    found = PathColumns.of(entries, start, held).only(spec.schema)
     for entry, texts in zip(entries, found.values, strict=True):
         folder_values(found.schema, texts, entry.path)
     return found.schema
@@ -150,4 +157,8 @@ def _folder(path: bytes) -> bytes:
 
 
 def path_columns(table: Table) -> Schema:
-    return table.scans[0].path_columns if table.scans else Schema()
+    """Those that some file has in the names of its folders alone, in the order of the folders."""
+    found = {one.name.casefold(): one for scan in table.scans for one in scan.path_columns}
+    start = len(table.path.rstrip("/")) + 1
+    order = PathColumns.of(table.entries, start).schema.names
+    return Schema(tuple(found[name.casefold()] for name in order if name.casefold() in found))

@@ -14,7 +14,6 @@ from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, RepoKind
 from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
-from trunkline.model.tables import Schema
 from trunkline.tables.changing.rewriting import (
     Rewrite,
     RowChange,
@@ -116,14 +115,13 @@ def _groups(
 def _join(
     rewrite: Rewrite, connection: DuckDBPyConnection, group: list[Entry], target_size: int
 ) -> None:
-    core, schema = rewrite.core, rewrite.spec.schema
     first = len(rewrite.lines)
     rewrite.gone += group
     # All of a group in one file, though joined it may come out a little larger.
-    rewrite.write(_all_rows(core, group, schema), file_size=2 * target_size)
+    rewrite.write(_all_rows(rewrite, group), file_size=2 * target_size)
     rewrite.transaction.intake.flush()
     fresh = [Entry.decode(line) for line in rewrite.lines[first:]]
-    before, after = (_digest(core, connection, files, schema) for files in (group, fresh))
+    before, after = (_digest(rewrite, connection, files) for files in (group, fresh))
     if before != after:
         raise Failed(
             f"Compacting {group[0].path} and {len(group) - 1} more would have changed rows.",
@@ -132,17 +130,17 @@ def _join(
     rewrite.lines[first:] = [entry.encode() for entry in _with_fingerprint(group, fresh)]
 
 
-def _all_rows(core: Core, files: Sequence[Entry], schema: Schema) -> Iterator[pa.RecordBatch]:
-    return chain.from_iterable(rows_of(core, entry, schema) for entry in files)
+def _all_rows(rewrite: Rewrite, files: Sequence[Entry]) -> Iterator[pa.RecordBatch]:
+    core, path, spec = rewrite.core, rewrite.path, rewrite.spec
+    return chain.from_iterable(rows_of(core, entry, path, spec) for entry in files)
 
 
-def _digest(
-    core: Core, connection: DuckDBPyConnection, files: Sequence[Entry], schema: Schema
-) -> object:
+def _digest(rewrite: Rewrite, connection: DuckDBPyConnection, files: Sequence[Entry]) -> object:
     """The number of rows and two sums over their hashes: the same whatever their order."""
     import pyarrow as pa
 
-    reader = pa.RecordBatchReader.from_batches(arrow_schema(schema), _all_rows(core, files, schema))
+    schema = arrow_schema(rewrite.spec.schema)
+    reader = pa.RecordBatchReader.from_batches(schema, _all_rows(rewrite, files))
     with streaming(connection, reader) as stream:
         return connection.execute(
             f"SELECT count(*), sum(CAST(hash(t) AS HUGEINT)), bit_xor(hash(t)) FROM {stream} t"

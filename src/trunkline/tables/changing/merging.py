@@ -200,7 +200,7 @@ class _Merge:
         )
         updated = deleted = 0
         for entry in self._matching():
-            load_file(self._core, self._connection, entry, self.plan.schema)
+            load_file(self._core, self._connection, entry, self._path, self.plan.spec)
             changed, gone = self._count()
             if changed or gone:
                 updated, deleted = updated + changed, deleted + gone
@@ -211,7 +211,7 @@ class _Merge:
     def _matching(self) -> Iterator[Entry]:
         """The files that hold a key of the source. Notes which rows of the source they hit."""
         for entry in self._candidates():
-            keys = rows_of(self._core, entry, self.plan.schema, self._keys)
+            keys = rows_of(self._core, entry, self._path, self.plan.spec, self._keys)
             with streaming(self._connection, keys) as stream:
                 hits = count(
                     self._connection,

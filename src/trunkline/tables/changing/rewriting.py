@@ -18,12 +18,13 @@ from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
 from trunkline.model.tables import Format, Schema, TableSpec, WriteMode
 from trunkline.tables.describe import Table, describe
-from trunkline.tables.layout import is_data
+from trunkline.tables.layout import hive_values, is_data
+from trunkline.tables.pathvalues import scalar_of
 from trunkline.tables.reading.opening import arrow_source, open_parquet, unreadable
 from trunkline.tables.writing.arrowwrite import write_batches
 from trunkline.tables.writing.casting import arrow_schema, fitted
 from trunkline.tables.writing.storing import refuse_open_commit, table_name
-from trunkline.tables.writing.writing import WritePlan, moved, put_spec
+from trunkline.tables.writing.writing import WritePlan, laid_out, moved, put_spec
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -177,20 +178,16 @@ def parquet_table(core: Core, tree: Tree, path: str, name: str) -> Table:
             f"{name} is a table of {table.spec.format} files, whose rows cannot be changed.",
             hint="Write it as Parquet first: lake.write_table(…, mode='overwrite').",
         )
-    if any(len(scan.path_columns) for scan in table.scans):
-        raise Precondition(
-            f"Only the names of the folders of {name} have some of its columns.",
-            hint="Write the whole table once with mode 'overwrite' and partition_by.",
-        )
-    return table
+    return laid_out(table)
 
 
 def rows_of(
-    core: Core, entry: Entry, schema: Schema, columns: Sequence[str] | None = None
+    core: Core, entry: Entry, path: str, spec: TableSpec, columns: Sequence[str] | None = None
 ) -> pa.RecordBatchReader:
-    """The rows of a Parquet file in the columns of the table, or in some of them."""
+    """The rows of a Parquet file of the table in `path`, in its columns or in some of them."""
     import pyarrow as pa
 
+    schema = spec.schema
     if columns is not None:
         wanted = {name.casefold() for name in columns}
         schema = Schema(tuple(c for c in schema if c.name.casefold() in wanted))
@@ -202,8 +199,33 @@ def rows_of(
     has = [name for name in file.schema_arrow.names if name.casefold() in names]
     # A file that is older than all these columns still tells how many rows it has.
     some = has or file.schema_arrow.names[:1]
-    batches = fitted(file.iter_batches(BATCH, columns=some), schema)
+    told = _told(entry, path, spec, file.schema_arrow.names)
+    batches = fitted(_with_folder(file.iter_batches(BATCH, columns=some), told), schema)
     return pa.RecordBatchReader.from_batches(arrow_schema(schema), batches)
+
+
+def _told(entry: Entry, path: str, spec: TableSpec, inside: Sequence[str]) -> dict[str, pa.Scalar]:
+    """What the names of a file's folders say of columns that it lacks."""
+    held = {name.casefold() for name in inside}
+    found = hive_values(entry.path[len(path.rstrip("/")) + 1 :])
+    texts = {name.casefold(): text for name, text in found.items()}
+    columns = map(spec.schema.find, spec.partition_by)
+    return {
+        one.name: scalar_of(texts[folded], one.type)
+        for one in columns
+        if one is not None and (folded := one.name.casefold()) in texts and folded not in held
+    }
+
+
+def _with_folder(
+    batches: Iterable[pa.RecordBatch], told: dict[str, pa.Scalar]
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    for batch in batches:
+        for name, value in told.items():
+            batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
+        yield batch
 
 
 def numbered(reader: pa.RecordBatchReader, name: str = ROW) -> pa.RecordBatchReader:
@@ -239,8 +261,10 @@ def load(connection: DuckDBPyConnection, reader: pa.RecordBatchReader, table: st
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT * FROM {stream}")
 
 
-def load_file(core: Core, connection: DuckDBPyConnection, entry: Entry, schema: Schema) -> None:
-    load(connection, numbered(rows_of(core, entry, schema)), TARGET)
+def load_file(
+    core: Core, connection: DuckDBPyConnection, entry: Entry, path: str, spec: TableSpec
+) -> None:
+    load(connection, numbered(rows_of(core, entry, path, spec)), TARGET)
 
 
 def count(connection: DuckDBPyConnection, query: str) -> tuple[int, ...]:

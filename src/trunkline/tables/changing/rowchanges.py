@@ -54,7 +54,7 @@ def delete_from(
                 if matching == entry.rows:
                     rewrite.replace(entry, None)
                     continue
-                load_file(core, connection, entry, table.schema)
+                load_file(core, connection, entry, path, table.spec)
                 rest = (
                     f"SELECT * EXCLUDE ({ROW}) FROM {TARGET} "
                     f"WHERE {condition.sql} IS NOT TRUE ORDER BY {ROW}"
@@ -94,7 +94,7 @@ def update_table(
         updated = 0
         with connect(core, {}).connection as connection, explained("The update"):
             for entry, _ in _holding(core, connection, table, condition):
-                load_file(core, connection, entry, table.schema)
+                load_file(core, connection, entry, path, table.spec)
                 changed = f"SELECT count(*) FROM {TARGET} WHERE {condition.sql} AND ({differs})"
                 if not (found := count(connection, changed)[0]):
                     continue
@@ -133,7 +133,7 @@ def _holding(
     for entry in table.entries:
         if not may_hold(entry.stats):
             continue
-        with streaming(connection, rows_of(core, entry, table.schema, columns)) as stream:
+        with streaming(connection, rows_of(core, entry, table.path, table.spec, columns)) as stream:
             met = f"count(*) FILTER (WHERE {condition.sql})"
             total, matching = count(connection, f"SELECT count(*), {met} FROM {stream}")
         if matching:

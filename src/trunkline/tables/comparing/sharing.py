@@ -60,7 +60,8 @@ def _lacks_truly(table: Table, other: Table) -> bool:
 
 
 def _from_paths(table: Table) -> Sequence[object]:
-    return [one for scan in table.scans[:1] for one in scan.path_columns]
+    found = {one.name.casefold(): one for scan in table.scans for one in scan.path_columns}
+    return [found[name] for name in sorted(found)]
 
 
 def _types(columns: Sequence[object]) -> list[str]:

@@ -12,6 +12,7 @@ from trunkline.model.entries import Entry
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema
 from trunkline.tables.describe import Table
+from trunkline.tables.pathvalues import scalar_of
 from trunkline.tables.reading.conditions import Condition, checked, may_match, row_filter
 from trunkline.tables.reading.opening import arrow_source, kind_of, open_parquet, unreadable
 from trunkline.tables.types import to_arrow, to_arrow_type
@@ -174,7 +175,7 @@ def _fitted(batch: pa.RecordBatch, wanted: Schema, scan: Scan, file: ScanFile) -
         type_ = to_arrow_type(column.type)
         folded = column.name.casefold()
         if folded in from_path:
-            value = pa.scalar(from_path[folded], pa.string()).cast(type_)
+            value = scalar_of(from_path[folded], column.type)
             arrays.append(pa.repeat(value, batch.num_rows))
         elif folded in places:
             arrays.append(_cast(batch.column(places[folded]), type_, column))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Usage
 from trunkline.model.tables import Scan, ScanFile, Schema
+from trunkline.tables.pathvalues import scalar_of
 from trunkline.tables.types import to_arrow_type
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def may_match(conditions: Sequence[Condition], file: ScanFile, scan: Scan, schem
     bounds = {name.casefold(): found for name, found in stats.items()}
     for column, value in zip(scan.path_columns, file.values, strict=True):
         if value is not None:
-            plain = _plain(_scalar(value, column.type))
+            plain = _plain(scalar_of(value, column.type))
             bounds[column.name.casefold()] = [plain, plain, 0]
     return all(_may(condition, bounds, schema) for condition in conditions)
 

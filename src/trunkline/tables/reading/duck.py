@@ -178,6 +178,8 @@ class _Reader:
         return parts
 
     def _parquet(self, table: Table, scan: Scan, files: Sequence[ScanFile]) -> str:
+        if not duck_links.can_say(scan.path_columns, files):
+            return self._arrow(replace(table, scans=(replace(scan, files=tuple(files)),)))
         paths = [duck_links.path_of(file) for file in files if duck_links.is_near(file)]
         in_place = len(paths) == len(files) and not any(map(duck_links.is_pattern, paths))
         if scan.path_columns or not in_place:
@@ -193,7 +195,7 @@ class _Reader:
         options = "hive_partitioning = false"
         if scan.path_columns:
             types = ", ".join(
-                f"{quoted(one.name)}: {to_duckdb_type(one.type)}" for one in scan.path_columns
+                f"{quoted(one.name)}: {text(to_duckdb_type(one.type))}" for one in scan.path_columns
             )
             options = f"hive_partitioning = true, hive_types = {{{types}}}"
         differ = not _alike(table, scan, files)

@@ -18,6 +18,8 @@ from trunkline.tables.physical import SLICE
 
 _WILD = frozenset("*?[]{}\\")
 _FETCHERS = 8
+_LONGEST = 150
+"""Bytes of a value in the name of a folder, beside that of its column."""
 
 
 def is_near(file: ScanFile) -> bool:
@@ -32,6 +34,17 @@ def path_of(file: ScanFile) -> str:
 def is_pattern(path: str) -> bool:
     """Whether DuckDB would take the path for a pattern."""
     return not _WILD.isdisjoint(path)
+
+
+def can_say(columns: Schema, files: Sequence[ScanFile]) -> bool:
+    """Whether names of folders here tell DuckDB the values as we mean them."""
+    dates = [n for n, one in enumerate(columns) if one.type.startswith(("date", "timestamp"))]
+    return all(
+        value is None
+        or (0 < len(_escaped(value)) <= _LONGEST and not (n in dates and value[0] in "+-"))
+        for values in {file.values for file in files}
+        for n, value in enumerate(values)
+    )
 
 
 def place(core: Core, folder: str, columns: Schema, files: Sequence[ScanFile]) -> list[str]:

@@ -14,10 +14,11 @@ from trunkline.errors import Usage
 from trunkline.lake.transaction import Transaction
 from trunkline.model.entries import Entry
 from trunkline.model.tables import Schema
+from trunkline.tables.pathvalues import Values, hive_folder
 from trunkline.tables.writing.casting import arrow_schema, fitted
-from trunkline.tables.writing.naming import Namer, hive_folder
+from trunkline.tables.writing.naming import Namer
 from trunkline.tables.writing.parquetfile import ParquetFile
-from trunkline.tables.writing.splitting import Values, logical_size, split, units
+from trunkline.tables.writing.splitting import logical_size, split, units
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,6 +71,7 @@ class _Writer:
     ) -> None:
         self._transaction = transaction
         self._schema = arrow_schema(schema)
+        self._types = {one.name: one.type for one in schema}
         self._file_size = size
         self._parts: dict[Values, _Part] = {}
         self._buffered = self._open = 0
@@ -77,11 +79,13 @@ class _Writer:
         self.partition_by = tuple(_as_written(schema, name) for name in partition_by)
 
     def add(self, unit: pa.Table) -> None:
-        for values, rows in split(unit, self.partition_by):
+        parting = {name: self._types[name] for name in self.partition_by}
+        for values, rows in split(unit, parting):
             part = self._parts.get(values)
             if part is None:
                 if len(self._parts) >= MOST_PARTITIONS:
                     raise _too_many(self.partition_by)
+                hive_folder(self.partition_by, values)  # refuses what none can say
                 part = self._parts[values] = _Part(self, values)
             size = logical_size(rows)
             self._buffered += size
@@ -102,7 +106,7 @@ class _Writer:
 
     def opened(self) -> ParquetFile:
         self._open += 1
-        return ParquetFile(self._transaction, self._schema)
+        return ParquetFile(self._transaction, self._schema, self.partition_by)
 
     def wrote(self, size: int) -> None:
         self._buffered -= size

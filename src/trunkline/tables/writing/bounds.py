@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any
+
+from trunkline.model.tables import Schema
+from trunkline.tables.pathcolumns import IN_FOLDERS
+from trunkline.tables.pathvalues import scalar_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +41,22 @@ class Bounds:
         shown = [f"{json.dumps(name, ensure_ascii=False)}:{column.encode()}"
                  for name, column in self._columns.items()]  # fmt: skip
         return "{" + ",".join(shown) + "}" if shown else ""
+
+
+def with_folder(stats: str, columns: Schema, values: Sequence[str | None], rows: int) -> str:
+    """Statistics of a file with those of its folders: one value each, for all of its rows."""
+    import pyarrow as pa
+
+    parts = [IN_FOLDERS]
+    for text, one in zip(values, columns, strict=True):
+        if text is None:
+            parts.append(f"{json.dumps(one.name, ensure_ascii=False)}:[null,null,{rows}]")
+            continue
+        given = pa.table({one.name: pa.repeat(scalar_of(text, one.type), 1)})
+        bounds = Bounds(given.schema)
+        bounds.add(given)
+        parts.append(bounds.encode()[1:-1])
+    return "{" + ",".join(filter(None, [*parts, stats[1:-1]])) + "}"
 
 
 class _Column:

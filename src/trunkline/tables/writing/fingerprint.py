@@ -22,7 +22,9 @@ from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
 from trunkline.model.tables import Schema, Written
 from trunkline.storage.objects.keys import check_key
-from trunkline.tables.writing.naming import Namer, hive_folder
+from trunkline.tables.pathvalues import canonical, hive_folder
+from trunkline.tables.writing.bounds import with_folder
+from trunkline.tables.writing.naming import Namer
 
 VERSION = "02"
 """Until version 2, which first says so, doubles were rounded and nested times cut."""
@@ -89,7 +91,7 @@ def _is_old(entry: Entry) -> bool:
     return bool(entry.byte_hash) and not entry.hash.startswith(VERSION)
 
 
-def entry_of(core: Core, written: Written, path: str, schema: Schema) -> Entry:
+def entry_of(core: Core, written: Written, path: str, schema: Schema, stats: str) -> Entry:
     """The entry at `path` of a file that an engine wrote. Reads the file for its hash."""
     key = key_of(core, written.uri)
     hasher = blake3()
@@ -108,7 +110,7 @@ def entry_of(core: Core, written: Written, path: str, schema: Schema) -> Entry:
         key,
         rows=written.rows,
         byte_hash=hasher.hexdigest(),
-        stats=written.stats,
+        stats=stats,
     )
 
 
@@ -126,14 +128,24 @@ def entries_of(
     digits of the transaction, they clash with those of no other write.
     """
     namer = Namer(suffix)
-    paths = [
-        namer.path(folder, hive_folder(partition_by, written.folder), fingerprint(written, schema))
+    columns = Schema(tuple(found for one in partition_by if (found := schema.find(one))))
+    folders = [
+        tuple(canonical(text, one.type) for text, one in zip(written.folder, columns, strict=True))
         for written in files
+    ]
+    paths = [
+        namer.path(folder, hive_folder(columns.names, values), fingerprint(written, schema))
+        for written, values in zip(files, folders, strict=True)
+    ]
+    stats = [
+        with_folder(written.stats, columns, values, written.rows) if values else written.stats
+        for written, values in zip(files, folders, strict=True)
     ]
     with ThreadPoolExecutor(min(8, (os.cpu_count() or 1) + 1)) as pool:
         entries = list(
             pool.map(
-                lambda one: entry_of(core, one[0], one[1], schema), zip(files, paths, strict=True)
+                lambda one: entry_of(core, one[0], one[1], schema, one[2]),
+                zip(files, paths, stats, strict=True),
             )
         )
     sync_folders(core, [entry.key for entry in entries])

@@ -1,28 +1,8 @@
-"""Paths of the files that we write: hive folders, and names that follow from what is in them."""
+"""Names of the files that we write: they follow from what is in them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from trunkline.model.paths import join
-from trunkline.tables.layout import NULL_VALUE
-
-# As Spark escapes them, and whatever no path may have.
-_ESCAPED = frozenset("\"#%'*/:=?\\{[]^") | {chr(code) for code in (*range(32), *range(127, 160))}
-
-
-def escape(value: str) -> str:
-    """A value as part of a folder's name."""
-    return "".join(f"%{ord(one):02X}" if one in _ESCAPED else one for one in value)
-
-
-def hive_folder(columns: Sequence[str], values: Sequence[str | None]) -> str:
-    """`day=2026-01-01/shop=3`, or nothing for a table without partitions."""
-    return "/".join(
-        # An empty text has no name of its own: as in Spark it shares that of null.
-        f"{escape(name)}={escape(value) if value else NULL_VALUE}"
-        for name, value in zip(columns, values, strict=True)
-    )
 
 
 class Namer:

@@ -6,6 +6,7 @@ order give the same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
@@ -13,6 +14,7 @@ from blake3 import blake3
 from trunkline.lake.transaction import Transaction
 from trunkline.model.entries import Entry
 from trunkline.storage.objects.port import ObjectWriter
+from trunkline.tables.pathcolumns import IN_FOLDERS
 from trunkline.tables.writing.bounds import Bounds
 
 if TYPE_CHECKING:
@@ -37,15 +39,20 @@ _OPTIONS: dict[str, Any] = {
 class ParquetFile:
     """A file being written: packed if it stays small, else an object of its own."""
 
-    def __init__(self, transaction: Transaction, schema: pa.Schema) -> None:
+    def __init__(
+        self, transaction: Transaction, schema: pa.Schema, in_folders: Sequence[str] = ()
+    ) -> None:
+        """Columns that are `in_folders` are not written: the names of its folders have them."""
         import pyarrow as pa
         from pyarrow import parquet
 
         self._sink = _Sink(transaction)
-        self._schema = schema
         self._file = pa.PythonFile(self._sink, mode="w")
-        self._writer = parquet.ParquetWriter(self._file, schema, **_OPTIONS)
+        self._inside = [name for name in schema.names if name not in in_folders]
+        inside = pa.schema([schema.field(name) for name in self._inside])
+        self._writer = parquet.ParquetWriter(self._file, inside, **_OPTIONS)
         self._bounds = Bounds(schema)
+        self._start = f"{{{IN_FOLDERS}," if in_folders else "{"
         self.rows = 0
 
     @property
@@ -57,15 +64,16 @@ class ParquetFile:
         table = table.combine_chunks()
         self._bounds.add(table)
         self.rows += table.num_rows
-        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        inside = table.select(self._inside)
+        self._writer.write_table(inside, row_group_size=max(table.num_rows, 1))
 
     def end(self) -> Entry:
         """Everything but the path, which follows from the hash."""
         self._writer.close()
-        stored = self._sink.end()
+        stored, stats = self._sink.end(), self._bounds.encode()
         return Entry(
             "", stored.hash, stored.size, stored.key, stored.offset,
-            rows=self.rows, stats=self._bounds.encode(),
+            rows=self.rows, stats=stats and self._start + stats[1:],
         )  # fmt: skip
 
     def discard(self) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from trunkline.tables.pathvalues import Values, texts_of
+
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Values = tuple[str | None, ...]
-"""Of the partition columns, as text."""
 
 _FIRST_UNIT = 1_024
 _UNIT_ROWS = 64 << 10
@@ -39,18 +38,25 @@ def units(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def split(rows: pa.Table, columns: Sequence[str]) -> Iterator[tuple[Values, pa.Table]]:
-    """Rows by the values of the partition columns; within one they keep their order."""
+def split(rows: pa.Table, columns: Mapping[str, str]) -> Iterator[tuple[Values, pa.Table]]:
+    """Rows by the values of the partition columns, given with their types; within one they keep
+    their order."""
     if not columns:
         yield (), rows
         return
     import numpy
+    import pyarrow as pa
 
     codes = numpy.zeros(rows.num_rows, dtype=numpy.int64)
     texts: list[list[str | None]] = []
-    for name in columns:
-        found = rows.column(name).combine_chunks().dictionary_encode(null_encoding="encode")
-        texts.append(_texts(found.dictionary))
+    for name, type_ in columns.items():
+        values = rows.column(name).combine_chunks()
+        if pa.types.is_floating(values.type):
+            # To a dictionary -0.0 is 0.0, and folders tell them apart.
+            values = pa.array(texts_of(values, type_), pa.string())
+            type_ = "string"
+        found = values.dictionary_encode(null_encoding="encode")
+        texts.append(texts_of(found.dictionary, type_))
         codes = codes * len(texts[-1]) + found.indices.to_numpy(zero_copy_only=False)
     order = numpy.argsort(codes, kind="stable")
     ordered = codes[order]
@@ -68,17 +74,6 @@ def _values(code: int, texts: list[list[str | None]]) -> Values:
         code, place = divmod(code, len(choices))
         values.append(choices[place])
     return tuple(reversed(values))
-
-
-def _texts(values: pa.Array) -> list[str | None]:
-    """Values as the names of folders show them."""
-    import pyarrow as pa
-    from pyarrow import types
-
-    shown: list[str | None] = values.cast(pa.string()).to_pylist()
-    if types.is_timestamp(values.type):
-        return [text and text.removesuffix("Z").rstrip("0").rstrip(".") for text in shown]
-    return shown
 
 
 def logical_size(rows: pa.Table) -> int:

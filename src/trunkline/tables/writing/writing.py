@@ -20,14 +20,21 @@ from trunkline.model.entries import line_path
 from trunkline.model.evolution import clash, united
 from trunkline.model.paths import join
 from trunkline.model.suggest import did_you_mean, shown
-from trunkline.model.tables import TABLE_FILE, Format, Schema, TableSpec, WriteMode
+from trunkline.model.tables import (
+    FOLDER_TYPES,
+    TABLE_FILE,
+    Format,
+    Schema,
+    TableSpec,
+    WriteMode,
+)
 from trunkline.model.types import parse_type
-from trunkline.tables.describe import describe, describe_lines, recorded_spec
+from trunkline.tables.describe import Table, describe, recorded_spec
 from trunkline.tables.layout import is_data
+from trunkline.tables.pathvalues import Values, folder_of
 from trunkline.tables.unite import settled
 
 RESERVED = "__tl_"
-_NO_FOLDERS = ("array", "map", "struct", "binary", "float", "double")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +173,17 @@ def _replaced(tree: Tree, plan: WritePlan, lines: Sequence[bytes]) -> Iterator[b
     """The files that the new ones stand in for."""
     if plan.mode is WriteMode.APPEND:
         return
-    folders = {_folder(line) for line in lines}
+    folders = {_partition(line_path(line), plan) for line in lines}
     for line in data_lines(tree, plan.path):
-        if plan.mode is WriteMode.OVERWRITE or _folder(line) in folders:
+        if plan.mode is WriteMode.OVERWRITE or _partition(line_path(line), plan) in folders:
             yield line
 
 
-def _folder(line: bytes) -> bytes:
-    return line_path(line).rpartition(b"/")[0]
+def _partition(path: bytes, plan: WritePlan) -> Values:
+    """By values: others may have spelled its folders otherwise."""
+    parts = (plan.schema.find(one) for one in plan.spec.partition_by)
+    columns = Schema(tuple(one for one in parts if one is not None))
+    return folder_of(path[len(plan.path.rstrip("/").encode()) + 1 :].decode(), columns)
 
 
 def _refuse_lost(
@@ -183,9 +193,9 @@ def _refuse_lost(
     if plan.mode is WriteMode.APPEND:
         return
     prefix = plan.path.rstrip("/").encode() + b"/"
-    folders = {_folder(line) for line in lines}
+    folders = {_partition(line_path(line), plan) for line in lines}
     for found in differences(base, head, prefix):
-        mine = plan.mode is WriteMode.OVERWRITE or found.path.rpartition(b"/")[0] in folders
+        mine = plan.mode is WriteMode.OVERWRITE or _partition(found.path, plan) in folders
         if mine and is_data(found.path[len(prefix) :].decode()):
             raise moved(plan.name, found.path.decode())
     if plan.mode is WriteMode.OVERWRITE and recorded_spec(core, base, plan.path) != recorded_spec(
@@ -229,15 +239,19 @@ def _existing(
         return recorded
     if recorded is not None and recorded.format is not Format.PARQUET:
         return recorded
-    # One file tells whether the folders' names have columns that the files lack.
-    peek = describe_lines(core, [first], path, name, recorded)
-    if peek.spec.format is Format.PARQUET and any(len(scan.path_columns) for scan in peek.scans):
-        raise Precondition(
-            f"Only the names of the folders of {name} have some of its columns; "
-            "the files that we write have them all.",
-            hint='Write the whole table once with mode "overwrite" and partition_by.',
-        )
-    return recorded if recorded is not None else describe(core, tree, path, name).spec
+    start = len(path.rstrip("/").encode()) + 1
+    flat = all(b"/" not in line_path(line)[start:] for line in data_lines(tree, path))
+    if recorded is not None and recorded.schema.columns and (recorded.partition_by or flat):
+        return recorded
+    return laid_out(describe(core, tree, path, name)).spec
+
+
+def laid_out(table: Table) -> Table:
+    """The table with the columns of its folders as those that it is partitioned by."""
+    found = {one.name.casefold(): one for scan in table.scans for one in scan.path_columns}
+    known = {one.casefold() for one in table.spec.partition_by}
+    more = tuple(one.name for name, one in found.items() if name not in known)
+    return replace(table, spec=replace(table.spec, partition_by=table.spec.partition_by + more))
 
 
 def _new_spec(
@@ -256,14 +270,19 @@ def _new_spec(
                 f"{did_you_mean(one, schema.names)}",
                 hint=f"There are: {', '.join(schema.names[:20])}.",
             )
-        if parse_type(column.type).name in _NO_FOLDERS:
+        if parse_type(column.type).name not in FOLDER_TYPES:
             raise Usage(
                 f'{name} cannot be partitioned by "{column.name}", which is {column.type}.',
-                hint="Partition by text, whole numbers, dates or booleans.",
+                hint="Partition by text, numbers, dates, times or booleans.",
             )
         columns.append(column.name)
     if len(set(columns)) < len(columns):
         raise Usage(f"A column is named twice to partition {name} by.")
+    if columns and len(columns) == len(schema):
+        raise Usage(
+            f"{name} cannot be partitioned by all of its columns: its files would have none.",
+            hint="Leave one of them out of partition_by.",
+        )
     key = tuple(one for one in old.key if schema.find(one)) if old is not None else ()
     return TableSpec(Format.PARQUET, schema, tuple(columns), key=key)
 

@@ -1,6 +1,5 @@
 package io.trunkline;
 
-import java.util.Arrays;
 import org.apache.hadoop.mapreduce.Job;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.spark.sql.SparkSession;
@@ -14,30 +13,42 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Map;
 
 /**
- * Parquet without the last column, which is about the row: the rules that it broke. Rows that
- * broke one of `dropped` are not written.
+ * Parquet of some columns. The last of a row is about it, the rules that it broke; those that
+ * folders are named after are left out too. Rows that broke one of `dropped` are not written.
  */
 public class LakeParquet extends ParquetFileFormat {
+    private final int[] inside;
     private final long dropped;
 
-    public LakeParquet(long dropped) {
+    /** `inside` are the places of the columns that are written. */
+    public LakeParquet(int[] inside, long dropped) {
+        this.inside = inside;
         this.dropped = dropped;
     }
 
     public OutputWriterFactory prepareWrite(SparkSession session, Job job, Map options, StructType schema) {
         StructField[] fields = schema.fields();
-        StructType kept = new StructType((StructField[]) Arrays.copyOf(fields, fields.length - 1));
-        return new Factory(super.prepareWrite(session, job, options, kept), kept, dropped);
+        StructField[] chosen = new StructField[inside.length];
+        for (int i = 0; i < inside.length; i++) {
+            chosen[i] = fields[inside[i]];
+        }
+        StructType kept = new StructType(chosen);
+        return new Factory(super.prepareWrite(session, job, options, kept), kept, inside,
+            fields.length - 1, dropped);
     }
 
     public static class Factory extends OutputWriterFactory {
         private final OutputWriterFactory inner;
         private final StructType kept;
+        private final int[] inside;
+        private final int rules;
         private final long dropped;
 
-        public Factory(OutputWriterFactory inner, StructType kept, long dropped) {
+        public Factory(OutputWriterFactory inner, StructType kept, int[] inside, int rules, long dropped) {
             this.inner = inner;
             this.kept = kept;
+            this.inside = inside;
+            this.rules = rules;
             this.dropped = dropped;
         }
 
@@ -46,7 +57,8 @@ public class LakeParquet extends ParquetFileFormat {
         }
 
         public OutputWriter newInstance(String path, StructType schema, TaskAttemptContext task) {
-            return new Writer(inner.newInstance(path, kept, task), kept, dropped);
+            return new Writer(
+                inner.newInstance(path, kept, task), Scala.columns(kept, inside), rules, dropped);
         }
     }
 
@@ -56,11 +68,11 @@ public class LakeParquet extends ParquetFileFormat {
         private final int rules;
         private final long dropped;
 
-        public Writer(OutputWriter inner, StructType kept, long dropped) {
+        public Writer(OutputWriter inner, ProjectingInternalRow row, int rules, long dropped) {
             this.inner = inner;
+            this.row = row;
+            this.rules = rules;
             this.dropped = dropped;
-            this.rules = kept.length();
-            this.row = Scala.firstColumns(kept);
         }
 
         public void write(InternalRow record) {

@@ -21,9 +21,18 @@ final class Scala {
 
     /** A view of the first columns of a row, as many as the schema has. */
     static ProjectingInternalRow firstColumns(StructType schema) {
+        int[] places = new int[schema.length()];
+        for (int i = 0; i < places.length; i++) {
+            places[i] = i;
+        }
+        return columns(schema, places);
+    }
+
+    /** A view of the columns of a row at some places, which have that schema. */
+    static ProjectingInternalRow columns(StructType schema, int[] chosen) {
         List places = new ArrayList();
-        for (int i = 0; i < schema.length(); i++) {
-            places.add(Integer.valueOf(i));
+        for (int i = 0; i < chosen.length; i++) {
+            places.add(Integer.valueOf(chosen[i]));
         }
         return ProjectingInternalRow.apply(schema, seq(places).toIndexedSeq());
     }

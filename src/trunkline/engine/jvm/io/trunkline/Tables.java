@@ -1,5 +1,6 @@
 package io.trunkline;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -45,8 +46,8 @@ public final class Tables {
     private Tables() {}
 
     /**
-     * A DataFrame over the files of `lines` (see LakeIndex). `partitions` has a line for each
-     * partition, its values as text joined by tabs; \N is null.
+     * A DataFrame over the files of `lines` (see LakeIndex). `partitions` is JSON: for each
+     * partition a list of its values, as text or null.
      */
     public static Dataset read(
             SparkSession session, String name, String lines, String schema, String partitionSchema,
@@ -66,16 +67,17 @@ public final class Tables {
         return ddl.isEmpty() ? new StructType() : StructType.fromDDL(ddl);
     }
 
-    private static InternalRow[] rows(String partitions, StructType keys) {
-        String[] lines = partitions.split("\n", -1);
-        InternalRow[] rows = new InternalRow[lines.length];
+    private static InternalRow[] rows(String partitions, StructType keys) throws IOException {
+        JsonNode lines = (JsonNode) JSON.readTree(partitions);
+        InternalRow[] rows = new InternalRow[lines.size()];
         StructField[] fields = keys.fields();
-        for (int i = 0; i < lines.length; i++) {
-            String[] texts = lines[i].split("\t", -1);
+        for (int i = 0; i < rows.length; i++) {
+            JsonNode texts = (JsonNode) lines.get(i);
             Object[] values = new Object[fields.length];
             for (int k = 0; k < fields.length; k++) {
-                if (!texts[k].equals("\\N")) {
-                    Literal text = Literal$.MODULE$.apply(texts[k]);
+                JsonNode value = (JsonNode) texts.get(k);
+                if (!value.isNull()) {
+                    Literal text = Literal$.MODULE$.apply(value.textValue());
                     Cast cast = new Cast(text, fields[k].dataType(), (Option) new scala.Some("UTC"),
                         org.apache.spark.sql.catalyst.expressions.EvalMode$.MODULE$.ANSI());
                     values[k] = cast.eval(null);
@@ -88,12 +90,13 @@ public final class Tables {
 
     /**
      * Write rows as one Spark job. `expressions`, parted by \\0, are the columns of the table, the
-     * rules that the row broke, and `partitionColumns` more to part the files by. Says as JSON
-     * what files there are now.
+     * rules that the row broke, and `partitionColumns` more to part the files by. `inside`, a list
+     * in JSON, has the places of those of the table that the files hold. Says as JSON what files
+     * there are now.
      */
     public static String write(
-            Dataset rows, String expressions, String stem, int partitionColumns, int rules,
-            long dropped, int samples) throws IOException {
+            Dataset rows, String expressions, String stem, String inside, int partitionColumns,
+            int rules, long dropped, int samples) throws IOException {
         Dataset data = (Dataset) rows.selectExpr(expressions.split("\0"));
         QueryExecution query = data.queryExecution();
         SparkSession session = query.sparkSession();
@@ -103,7 +106,7 @@ public final class Tables {
         LakeCommit commit = new LakeCommit(stem);
         LakeTracker tracker = new LakeTracker(columns, rules, dropped, samples);
         Write write = new Write(query, session, commit, tracker, stem, partitionColumns,
-            new LakeParquet(dropped));
+            new LakeParquet((int[]) JSON.readValue(inside, int[].class), dropped));
         SQLExecution$.MODULE$.withNewExecutionId(query, (Option) new scala.Some("trunkline"), write);
         return report(commit, tracker, rules).toString();
     }
