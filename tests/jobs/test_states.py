@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +16,8 @@ import trunkline as tl
 from tests.jobs.graphs import COPY, NOTHING, Graph, reads
 from tests.waiting import until
 from trunkline import errors
-from trunkline.model.jobs import MOVES, Job, JobState
+from trunkline.jobs import claims
+from trunkline.model.jobs import MOVES, Job, JobState, RunEvent
 
 
 def sh(script: str) -> list[str]:
@@ -119,6 +122,48 @@ def test_a_pipeline_stands_for_its_newest_job(idle: Graph):
     for text in ("0123", "b@01", "@", ""):
         with pytest.raises(errors.TrunklineError):
             idle.lake.job(text)
+
+
+def test_run_says_what_it_leaves_to_a_pool_without_room(lake: tl.Lake, tmp_path):
+    graph = Graph(lake, tmp_path / "code")
+    lake.set_pool("closed", 0)
+    graph.put("orders", a="1")
+    graph.follow("b", "orders", pool="closed")
+    report = lake.run()
+    assert report.jobs == ()
+    assert report.held == (
+        "1 job held back by the pool closed, which has 0 slots: trunkline pool set closed SLOTS",
+    )
+    assert report.to_dict()["held"] == list(report.held)
+    lake.set_pool("closed", 1)
+    assert lake.run().held == ()
+
+
+def test_run_says_whose_claim_it_waits_for(lake: tl.Lake, tmp_path):
+    graph = Graph(lake, tmp_path / "code")
+    graph.put("orders", a="1")
+    graph.follow("b", "orders")
+    claim = claims.claim_next(lake._core, "far:1:dead", 1.5)
+    assert claim is not None
+    events: list[RunEvent] = []
+    (job,) = lake.run(listener=events.append).jobs
+    (note,) = [one.text for one in events if one.kind == "note"]
+    assert re.fullmatch(
+        rf"b@{job.short_id} is in the hands of far:1:dead; if that has died, it is run here in "
+        r"[12] s\.",
+        note,
+    )
+    assert job.state is JobState.SUCCESS
+
+
+def test_why_knows_that_a_worker_no_longer_answers(lake: tl.Lake, tmp_path):
+    graph = Graph(lake, tmp_path / "code")
+    graph.put("orders", a="1")
+    graph.follow("b", "orders")
+    claims.claim_next(lake._core, "far:1:dead", 0.05)
+    time.sleep(0.1)
+    said = "far:1:dead had it and no longer answers; whoever runs jobs takes it up."
+    assert said in lake.why(lake.job("b").ref)
 
 
 def test_two_jobs_of_a_pipeline_run_in_order_though_there_is_room(graph: Graph, tmp_path):

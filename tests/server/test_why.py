@@ -68,7 +68,7 @@ def test_what_started_a_job_and_what_was_new_to_it(graph: Graph):
     graph.run()
     assert why(graph, "b") == [
         "ada applied version 1.",
-        "No good job came before it, so all that it reads is new to it.",
+        "No job succeeded before it: everything is new to it.",
         f"It succeeded and made the commit {graph.job('b').id[:12]}.",
     ]
     second = graph.put("orders", a="2")
@@ -116,7 +116,7 @@ def test_what_a_job_waits_for(graph: Graph):
     graph.put("orders", a="1")
     graph.lake.set_pool("few", 0)
     graph.follow("b", "orders", pool="few")
-    assert "The pool few is full: 0 slots, 0 taken." in why(graph, "b")
+    assert "The pool few has 0 slots: its jobs are held back." in why(graph, "b")
     first = graph.job("b").short_id
     graph.put("orders", a="2")
     assert f"It waits for job {first} of the same pipeline, which came first." in why(graph, "b")

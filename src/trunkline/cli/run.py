@@ -88,7 +88,7 @@ def _work(
     if signal.SIGINT in signals:
         raise typer.Exit(INTERRUPTED)
     if not watch:
-        run.output.done(report, summary(report, lake.server))
+        run.output.done(report, "\n".join([summary(report, lake.server), *report.held]))
     if report.failed and not watch:
         raise typer.Exit(1)
 

@@ -119,6 +119,7 @@ class Worker:
         self._renewed = 0.0
         self._parts = Parts(core)
         self._over = threading.Event()
+        self._told_of: set[tuple[str, str | None]] = set()
 
     # -- the loop --------------------------------------------------------------------------
 
@@ -139,6 +140,8 @@ class Worker:
                     if self._claim():
                         continue
                     return
+                if not watch and not self._running:
+                    self._tell_held()
                 self._wait(seen, stop)
         finally:
             self._finish_or_hand_back(stop)
@@ -188,6 +191,25 @@ class Worker:
                 return jobs.next_due(session) is not None
         except Unavailable:
             return True  # nobody can tell: look again
+
+    def _tell_held(self) -> None:
+        """Say what is waited for: a worker that died keeps its jobs until its claims run out."""
+        try:
+            with self.core.database.read() as session:
+                held = jobs.held(session)
+        except Unavailable:
+            return
+        for job, left in held:
+            if (job.id, job.worker) in self._told_of or job.worker == self.name:
+                continue
+            self._told_of.add((job.id, job.worker))
+            self.listener(
+                RunEvent(
+                    "note",
+                    f"{job.pipeline}@{job.short_id} is in the hands of {job.worker}; if that has "
+                    f"died, it is run here in {left / 1_000_000:.0f} s.",
+                )
+            )
 
     def _wait(self, seen: int, stop: threading.Event) -> None:
         """Until somebody rings, or another process has written something."""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from cronsim import CronSim
 
 SECOND = 1_000_000
+BY_HAND = "only by hand"
 # With the policy `none`, a slot older than this was missed.
 MISSED_AFTER = 60 * SECOND
 # `all` gives the oldest so many; the next call, with a newer `last`, gives the next.
@@ -374,7 +375,7 @@ def in_words(cron: str | Slots, timezone: str = "UTC") -> str:
     slots = parse_cron(cron, timezone) if isinstance(cron, str) else cron
     match slots:
         case Never():
-            return "only by hand"
+            return BY_HAND
         case Every():
             return cronwords.every(slots.period)
         case Fields():

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from trunkline.model.egress import Delivery, DeliveryState
 from trunkline.model.jobs import Job, JobState, RunEvent
+from trunkline.model.words import count
 from trunkline.model.workers import WorkerInfo
 from trunkline.sdk.base import LakeBase
-from trunkline.storage.catalog import workers
+from trunkline.storage.catalog import pipelines, workers
 
 if TYPE_CHECKING:
     from trunkline.egress.deliverer import Deliverer
@@ -36,6 +37,8 @@ class RunReport:
     seconds: float
     ingests: tuple[Drained, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
+    held: tuple[str, ...] = ()
+    """What still waits, since its pool has no room: in words."""
 
     @property
     def failed(self) -> int:
@@ -49,6 +52,7 @@ class RunReport:
             "jobs": [job.to_dict() for job in self.jobs],
             "ingests": [one.to_dict() for one in self.ingests],
             "deliveries": [one.to_dict() for one in self.deliveries],
+            "held": list(self.held),
             "failed": self.failed,
             "seconds": round(self.seconds, 3),
         }
@@ -157,7 +161,19 @@ class Running(LakeBase):
             deliverer.stop()
             engine.stop()
         took = time.monotonic() - began
-        return RunReport(tuple(worker.ended), took, tuple(drained), tuple(deliverer.ended))
+        sent = tuple(deliverer.ended)
+        return RunReport(tuple(worker.ended), took, tuple(drained), sent, self._held_back())
+
+    def _held_back(self) -> tuple[str, ...]:
+        """Jobs that nobody may run now."""
+        with self._core.database.read() as session:
+            found = pipelines.pools(session)
+        return tuple(
+            f"{count(pool['waiting'], 'job')} held back by the pool {pool['name']}, which has "
+            f"{count(pool['slots'], 'slot')}: trunkline pool set {pool['name']} SLOTS"
+            for pool in found
+            if pool["waiting"] and pool["running"] >= pool["slots"]
+        )
 
     def _drain(
         self,

@@ -16,7 +16,7 @@ from trunkline.model.commits import RepoName
 from trunkline.model.jobs import BAD, DatumInfo, DatumState, Job, JobInput, JobState
 from trunkline.model.pipelines import INGEST
 from trunkline.model.words import count, job_words, reasons
-from trunkline.pipelines.cron import slot_name
+from trunkline.pipelines.cron import BY_HAND, slot_name
 from trunkline.schedule.outlook import in_words as schedule_in_words
 from trunkline.schedule.outlook import next_ticks
 from trunkline.storage.catalog import (
@@ -128,7 +128,7 @@ def _last_good(session: Session, repo: int, job: Job) -> Job | None:
 def _news(job: Job, before: Job | None) -> Iterator[str]:
     """What is new to it since the last good job: commits of inputs, and code."""
     if before is None:
-        yield "No good job came before it, so all that it reads is new to it."
+        yield "No job succeeded before it: everything is new to it."
     else:
         read = {one.name: one for one in before.inputs}
         same = []
@@ -230,6 +230,9 @@ def _outcome(session: Session, repo: int, job: Job, shown: Shown) -> Iterator[st
             yield f"It could not run: {reason}."
             yield from _root_causes(session, job, shown)
         case JobState.RUNNING | JobState.FINISHING:
+            if job.worker and not jobs.is_held(session, repo, job.id):
+                yield f"{job.worker} had it and no longer answers; whoever runs jobs takes it up."
+                return
             nth = f", in try {job.attempt}" if job.attempt > 1 else ""
             yield f"It is {job.state}{nth}" + (f" on {job.worker}." if job.worker else ".")
         case _:
@@ -293,6 +296,8 @@ def _full_pool(session: Session, repo: int, job: Job) -> str:
     name = str(version.spec.get("pool") or "") if version else ""
     for pool in pipelines.pools(session) if name else ():
         if pool["name"] == name and pool["running"] >= pool["slots"]:
+            if not pool["slots"]:
+                return f"The pool {name} has 0 slots: its jobs are held back."
             slots = count(int(pool["slots"]), "slot")
             return f"The pool {name} is full: {slots}, {pool['running']} taken."
     return ""
@@ -357,6 +362,8 @@ def _timing(core: Core, row: PipelineRow) -> list[str]:
         if not timing.crons(session, row.repo):
             return []
         words = schedule_in_words(session, row.name)
+    if words == BY_HAND:
+        return [f"It runs only when ticked by hand: trunkline tick {row.name}"]
     ticks = next_ticks(core, row.name, 1)
     coming = f"; next at {slot_name(ticks[0].slot)}" if ticks else ""
     return [f"It runs by its schedule, {words}{coming}."]

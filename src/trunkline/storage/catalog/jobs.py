@@ -219,6 +219,25 @@ def next_due(session: Session) -> int | None:
     return row["due"] if row else None
 
 
+def held(session: Session) -> list[tuple[Job, int]]:
+    """Jobs in somebody's hands, each with how many microseconds that claim still holds."""
+    now = session.now()
+    rows = session.all(
+        f"{_SELECT} WHERE j.finished IS NULL AND j.expires > :now ORDER BY j.created, j.id",
+        {"now": now},
+    )
+    return [(_job(row), row["expires"] - now) for row in rows]
+
+
+def is_held(session: Session, repo: int, job_id: str) -> bool:
+    """Whether somebody has a claim on the job that did not run out."""
+    row = session.one(
+        "SELECT 1 FROM jobs WHERE repo = :repo AND id = :id AND expires > :now",
+        {"repo": repo, "id": job_id, "now": session.now()},
+    )
+    return row is not None
+
+
 def count_unfinished(session: Session) -> int:
     row = session.one("SELECT count(*) AS n FROM jobs WHERE finished IS NULL")
     return int(row["n"]) if row else 0
