@@ -111,6 +111,32 @@ def test_empty_files_have_names_only(bench):
     assert run.result.bytes_in == 0
 
 
+def test_a_link_to_an_empty_file_stands_for_the_whole_one(bench):
+    """As upstream's shuffle: nothing is read, and nothing is written again."""
+    files = {"/d/big": "b" * 5000, "/d/a b\u00fc": "small", "/d/none": ""}
+    lines = tuple(bench.put(files, pack_limit=1000).values())
+    one = datum(DatumInput("in", "/d/", "c" * 32, lines, empty_files=True))
+    scripts = (
+        'cd pfs/out; mkdir x; for f in /pfs/in/d/*; do ln -s "$f" "x/$(basename "$f").l"; done',
+        "ln -s ../in/d pfs/out/d; ln -s d/big pfs/out/again",
+        'cd pfs/out; cp "$in"/big .; mv "$in"/none .; echo 1 > "$in/a b\u00fc"; ln -s ../in/d/a* .',
+    )
+    runs = [bench.run(bench.work(*sh(script)), [one]) for script in scripts]
+    first, second, third = (run.files() for run in runs)
+    assert first == {f"/x{path[2:]}.l": text.encode() for path, text in files.items()}
+    assert second == {
+        **{path: text.encode() for path, text in files.items()},
+        "/again": b"b" * 5000,
+    }
+    keys = {line.split("\t")[3] for line in lines}
+    for run in runs[:2]:
+        assert {line.split("\t")[3] for line in run.result.outputs} <= keys
+        assert {line.split("\t")[5] for line in run.result.outputs} == {one.id}
+        assert run.result.bytes_in == 0 and run.text("note") == []
+    assert third == {"/big": b"", "/none": b"", "/a b\u00fc": b"1\n"}
+    assert runs[2].text("note")[0].startswith("/big: empty, as all copies")
+
+
 def test_the_environment_is_what_was_promised_and_nothing_else(bench, monkeypatch):
     monkeypatch.setenv("SERVER_PASSWORD", "hunter22")
     monkeypatch.setenv("TZ", "UTC")

@@ -668,3 +668,27 @@ def test_a_first_job_that_wrote_nothing_says_so(graph: Graph):
     assert graph.run_well().reason == "2 datums ran, and none wrote a file to pfs/out"
     graph.put("orders", c="z")
     assert graph.run_well().reason == ""
+
+
+def test_shuffling_by_links_copies_by_reference(graph: Graph):
+    """As upstream's shuffle: inputs with names only, sorted into folders by links."""
+    graph.put("orders", apple="red", mango="yellow")
+    graph.put("rates", apple="1.5", mango="2")
+    files = (tl.pfs("orders", "/(*)", group_by="$1", empty_files=True),
+             tl.pfs("rates", "/(*)", group_by="$1", empty_files=True))  # fmt: skip
+    script = "for f in /pfs/*/*; do n=$(basename $f); case $f in /pfs/out/*) continue;; esac;"
+    script += " mkdir -p /pfs/out/$n; ln -s $f /pfs/out/$n/$(basename $(dirname $f)); done"
+    graph.apply("shuffle", tl.group(*files), sh(script))
+    job = graph.run_well()
+    assert graph.files("shuffle") == {
+        "/apple/orders": "red",
+        "/apple/rates": "1.5",
+        "/mango/orders": "yellow",
+        "/mango/rates": "2",
+    }
+    assert job.counts.bytes_in == 0
+    graph.put("orders", apple="green", mango=None)
+    graph.run_well()
+    graph.lake.gc()
+    assert graph.files("shuffle")["/apple/orders"] == "green"
+    assert graph.lake.fsck(deep=True).ok

@@ -59,6 +59,11 @@ class Commands:
                 self._hint()
                 raise DatumFailed(exit_error(code), code)
             outputs = self._collector.collect(self._folder.out, datum.id)
+            if outputs.hollow:
+                self._log.note(
+                    f"{', '.join(map(_shown, outputs.hollow[:_SHOWN]))}: empty, as all copies of "
+                    "inputs with empty_files; a link (ln -s) stands for the whole file"
+                )
             result.outputs = outputs.lines
             result.bytes_out = outputs.size
             result.up += time.perf_counter() - ended

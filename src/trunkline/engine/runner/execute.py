@@ -150,7 +150,8 @@ class _Runner:
 
     @cached_property
     def _collector(self) -> Collector:
-        return Collector(self._sink, self._folder.root, self._work.pack_limit)
+        folder = self._folder
+        return Collector(self._sink, folder.root, self._work.pack_limit, folder.names)
 
     @cached_property
     def _processes(self) -> Processes:

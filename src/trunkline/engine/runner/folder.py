@@ -60,6 +60,8 @@ class Folder:
         self._bases: dict[str, str] = {}
         self._files: list[str] = []
         self._kept: dict[str, str] = {}
+        # Files of which only the name is there, with their lines.
+        self.names: dict[str, str] = {}
         self._unstamped: set[str] = set()
         # The only file of the datum before, still in its place.
         self._last = ""
@@ -70,6 +72,7 @@ class Folder:
         """Bring the files of a datum into the swept folder; their size together."""
         wanted: dict[str, tuple[str, bool]] = {}
         folders = {self.pfs, self.out}
+        self.names.clear()
         for one in inputs:
             base = self._bases.get(one.name) or self._base(one.name)
             folders.add(base)
@@ -135,6 +138,7 @@ class Folder:
         if is_empty:
             self._files.append(target)
             self._write(target, (b"",))
+            self.names[target] = line
             return 0
         if fields.offset >= 0:
             data = self._reader.read(fields)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from trunkline import errors
 from trunkline.engine.runner.failure import DatumFailed
 from trunkline.engine.runner.sink import Sink
+from trunkline.model.entries import Entry
 from trunkline.model.paths import normalize_path
 from trunkline.storage.objects.packer import PACK_LIMIT
 from trunkline.storage.objects.whole import store_stream
@@ -31,7 +32,8 @@ _KINDS = {
 class Outputs:
     """Entry lines of what was stored, and what is on disk: all of it is in one of the lists.
 
-    `mode` is that of the out folder itself.
+    `mode` is that of the out folder itself. `hollow` are copies of inputs whose names only were
+    there.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -40,16 +42,25 @@ class Outputs:
     links: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     is_respelled: bool = False
+    hollow: list[str] = field(default_factory=list)
     mode: int = 0
 
 
 class Collector:
     """Stores the files of an out folder that nobody writes to any more."""
 
-    def __init__(self, sink: Sink, root: str, limit: int = PACK_LIMIT) -> None:
+    def __init__(
+        self,
+        sink: Sink,
+        root: str,
+        limit: int = PACK_LIMIT,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
         self._sink = sink
         self._root = root
         self._limit = limit
+        # Inputs of which only the names are there: a link to one stands for all of it.
+        self._names = {} if names is None else names
         self.pfs_link = False
         self._known = (-1, -1)
 
@@ -135,6 +146,13 @@ class Collector:
         try:
             status = os.fstat(fd)
             size = status.st_size
+            if not size and self._names:
+                if entry := self._meant(local, path, tail):
+                    found.size += entry.size
+                    found.lines.append(entry.encode().decode())
+                    return status
+                if self._is_hollow(local):
+                    found.hollow.append(path)
             if size > self._limit:
                 pieces = _pieces(fd)
                 sink = self._sink
@@ -148,6 +166,19 @@ class Collector:
         found.size += size
         found.lines.append(line.decode() + tail)
         return status
+
+    def _meant(self, local: str, path: str, tail: str) -> Entry | None:
+        """The entry of the input that a name stands for: no byte of it is moved."""
+        line = self._names.get(local)
+        if line is None:
+            return None
+        return replace(Entry.decode(line.encode()), path=path, owner=tail.removeprefix("\t"))
+
+    def _is_hollow(self, local: str) -> bool:
+        """Whether a file looks like the copy of an input, and has nothing of it."""
+        name = os.path.basename(local)
+        same = (line for place, line in self._names.items() if os.path.basename(place) == name)
+        return any(Entry.decode(line.encode()).size for line in same)
 
     def _follow(self, link: str, written: str) -> str:
         """Where a link leads, if that is inside of the datum's folder."""
