@@ -8,6 +8,7 @@ import pytest
 
 import trunkline as tl
 from tests.jobs.graphs import COPY, LOUD, NOTHING, Graph, reads
+from tests.served import home
 from trunkline import errors
 from trunkline.model.commits import RepoKind
 from trunkline.model.jobs import JobState
@@ -367,6 +368,18 @@ def test_a_pool_that_nobody_made_is_told(idle: Graph):
     assert idle.lake.plan(spec).notes == idle.lake.apply(spec).notes == (said,)
     idle.lake.set_pool("nosuch", 1)
     assert idle.lake.apply(spec).notes == ()
+
+
+def test_secrets_that_are_not_set_and_folders_of_images_are_told_at_once(idle: Graph):
+    secret = [{"name": "chat-token", "env_var": "TOKEN"}]
+    spec = idle.spec("p", "orders", ["true"], secrets=secret)
+    spec["transform"]["working_dir"] = "/code"
+    folder = "p works in /code of the datum's folder, where pfs/ and its code are"
+    missing = "p needs the secret chat-token, which is not set: trunkline secret set chat-token"
+    for report in (idle.lake.plan(spec), idle.lake.apply(spec)):
+        assert report.notes == (missing, f"{folder}; there are no images here.")
+    home(idle.lake).set_secret("chat-token", "sesame-99")
+    assert idle.lake.plan(spec).notes == (f"{folder}; there are no images here.",)
 
 
 def test_a_plan_without_datums_says_why(idle: Graph):

@@ -5,7 +5,7 @@ Names that are taken or missing, circles, branches that cannot follow.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -134,9 +134,11 @@ def _check_names(
             )
 
 
-def remarks(session: Session, declared: Sequence[Declared]) -> list[str]:
+def remarks(
+    session: Session, declared: Sequence[Declared], secret: Callable[[str], str | None]
+) -> list[str]:
     """What can be applied but is hardly meant: inputs without data beside others that have some,
-    pools that limit nothing."""
+    pools that limit nothing, secrets that are not set, folders of an image."""
     writes = {one.spec.name: one.spec.output_branch for one in declared}
     pools = {str(row["name"]) for row in pipelines.pools(session)}
     found: dict[str, None] = {}
@@ -155,6 +157,14 @@ def remarks(session: Session, declared: Sequence[Declared]) -> list[str]:
                 f"{one.spec.name} is in the pool {pool}, which does not exist and limits nothing: "
                 f"trunkline pool set {pool} SLOTS"
             ] = None
+        transform = one.spec.transform
+        for _, name in transform.secrets:
+            if secret(name) is None:
+                said = f"{one.spec.name} needs the secret {name}, which is not set"
+                found[f"{said}: trunkline secret set {name}"] = None
+        if transform.working_dir.startswith("/"):
+            said = f"{one.spec.name} works in {transform.working_dir} of the datum's folder"
+            found[f"{said}, where pfs/ and its code are; there are no images here."] = None
     return list(found)
 
 

@@ -263,11 +263,12 @@ class Pipelines(LakeBase):
     ) -> tuple[str, ...]:
         """What is hardly meant. In an environment the branches are its own."""
         from trunkline.lake.declarations import remarks
+        from trunkline.sdk.secrets import secret_reader
 
         if environment is not None:
             return ()
         with self._core.database.read() as session:
-            return tuple(remarks(session, declared))
+            return tuple(remarks(session, declared, secret_reader(self._folder)))
 
     def _planned(
         self,
