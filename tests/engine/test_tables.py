@@ -15,6 +15,7 @@ from tests.spark import shared_session
 from trunkline.engine import tables
 from trunkline.engine.expectations import RowRules
 from trunkline.engine.session import Session
+from trunkline.errors import TransformFailed
 from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema, Written
 
 NONE = Schema()
@@ -313,3 +314,42 @@ def test_partition_values_are_told_as_they_are(session, stem):
     schema = tables.schema_of(frame)
     back = tables.read(session, [scan_of(report.files, schema, parts=("k",))], schema)
     assert sorted(tuple(row) for row in back.collect()) == list(enumerate(values))
+
+
+REFUSED = {
+    "null": "void, which tables do not hold: it has nothing but nulls",
+    "array()": "void",
+    "named_struct('a', map('k', null))": "void",
+    "parse_json('1')": "variant",
+    "array(named_struct('v', parse_json('1')))": "variant",
+    "time'10:00:00'": r"time\(6\)",
+    "timestamp'2026-01-02' - timestamp'2026-01-01'": "interval day to second",
+    "interval '1' year": "interval year",
+    "make_interval(1, 2)": "interval",
+    "map('k', 'a' COLLATE UTF8_LCASE)": "string collate UTF8_LCASE",
+    "st_geomfromwkb(X'0101000000000000000000F03F0000000000000040')": "geometry",
+    "named_struct()": "a struct without fields",
+    "array(named_struct('', 1))": "a field without a name",
+    "named_struct('a', 1, 'A', 2)": "the fields a and A",
+}
+
+
+@pytest.mark.parametrize("value", REFUSED)
+def test_what_no_table_holds_is_refused_before_it_is_computed(session, stem, value):
+    frame = session.spark.sql(f"SELECT 1 AS id, {value} AS `my x`")
+    with pytest.raises(TransformFailed, match=f"the column my x has {REFUSED[value]}") as refused:
+        tables.write(session, frame, stem=stem)
+    assert refused.value.hint
+    assert not list(Path(stem[5:]).parent.iterdir())
+
+
+def test_what_the_hints_say_can_be_written(session, stem):
+    frame = session.spark.sql(
+        """SELECT to_json(parse_json('1')) v, CAST(time'10:00:00' AS string) t,
+        CAST(interval '1' day AS string) i, CAST(('a' COLLATE UTF8_LCASE) AS string) c,
+        ST_AsBinary(st_geomfromwkb(X'0101000000000000000000F03F0000000000000040')) g,
+        CAST(null AS string) n, CAST('a' AS char(3)) h, CAST('a' AS varchar(3)) w"""
+    )
+    assert tables.write(session, frame, stem=stem).rows == 1
+    types = [one.type for one in tables.schema_of(frame)]
+    assert types == ["string"] * 4 + ["binary"] + ["string"] * 3

@@ -102,7 +102,7 @@ def test_an_error_while_it_runs_is_one_line(tables):
     "sql, said",
     [
         ("SELECT id, id AS ID FROM orders", "The output has the column ID twice (as id)."),
-        ("SELECT null AS nothing FROM orders", "has the type void"),
+        ("SELECT null AS nothing FROM orders", "the column nothing has void"),
         ("SELECT id AS __tl_x FROM orders", "Trunkline's own"),
     ],
 )
@@ -312,6 +312,42 @@ def test_a_change_in_the_last_place_is_published(tables):
         assert lake.table("ids").arrow()["id"].to_pylist() == [number]
         assert lake.table("nested").arrow()["s"].to_pylist() == new["s"].to_pylist()
     assert str(lake.table("zero").arrow()["id"][0]) == "-0.0"
+
+
+def test_fields_of_any_name_are_written_and_read(tables):
+    names = ["user-id", "first name", "2024", "größe", "a`b", "select", "not", "null", "x:y", "p.q"]
+    fields = ", ".join(f"'{name}', {place}" for place, name in enumerate(names))
+    wanted = {name: place for place, name in enumerate(names)}
+    tables.sql(
+        "odd",
+        f"""SELECT named_struct({fields}) AS s, array(named_struct({fields})) AS l,
+        map('k', named_struct({fields})) AS m FROM orders LIMIT 1""",
+        WHOLE,
+    )
+    tables.sql("below", "SELECT * FROM odd WHERE s.`user-id` = 0", tl.pfs("odd"))
+    tables.run_well()
+    for name in ("odd", "below"):
+        for found in (
+            tables.lake.table(name).arrow(),
+            tables.lake.sql(f"SELECT * FROM {name}").arrow(),
+            tables.lake.table(name).spark().toArrow(),
+        ):
+            assert found.to_pylist() == [{"s": wanted, "l": [wanted], "m": [("k", wanted)]}]
+
+
+def test_vectors_are_stored_as_the_struct_that_they_are(tables):
+    source = """
+    from pyspark.ml.feature import VectorAssembler
+
+    def f(orders):
+        return VectorAssembler(inputCols=["id", "amount"], outputCol="v").transform(orders)
+    """
+    tables.spark("vectors", dedent(source), WHOLE)
+    tables.sql("below", "SELECT v.values AS x FROM vectors WHERE id = 1", tl.pfs("vectors"))
+    tables.run_well()
+    assert tables.rows("below@main", "x") == [([1.0, 2.0],)]
+    found = tables.lake.sql("SELECT v.values AS x FROM vectors WHERE id = 1").arrow()
+    assert found["x"].to_pylist() == [[1.0, 2.0]]
 
 
 def test_results_of_a_failed_branch_are_taken_over(tables):

@@ -38,12 +38,24 @@ def schema(text: str) -> Schema:
         ("void", "date", "date"),
         ("date", "void", "date"),
         ("array<int>", "array<int>", "array<int>"),
-        ("array<int>", "array<bigint>", None),
+        ("array<int>", "array<bigint>", "array<bigint>"),
+        ("array<int>", "array<string>", None),
+        ("map<string,int>", "map<string,bigint>", "map<string,bigint>"),
+        ("map<int,int>", "map<bigint,int>", None),
+        ("struct<a:int>", "array<int>", None),
+        ("struct<a:int>", "struct<a:string>", None),
     ],
 )
 def test_the_wider_of_two_types(one, other, expected):
     assert wider(one, other) == expected
     assert wider(other, one) == expected
+
+
+def test_fields_of_structs_are_added_and_widened_by_name():
+    one, other = "struct<a:int,`b-c`:date>", "struct<x:void,`B-C`:void,A:bigint>"
+    assert wider(one, other) == "struct<a:bigint,`b-c`:date,x:void>"
+    assert wider(other, one) == "struct<x:void,`B-C`:date,A:bigint>"
+    assert wider(f"array<{one}>", f"array<{other}>") == "array<struct<a:bigint,`b-c`:date,x:void>>"
 
 
 def test_columns_keep_their_order_and_new_ones_come_last():

@@ -26,9 +26,11 @@ from pyspark.pipelines.graph_element_registry import (
 )
 
 from trunkline.engine.declarative_reads import Definitions, Evaluation, Examination
+from trunkline.engine.sparktypes import type_of
 from trunkline.errors import InvalidSpec, Precondition, TrunklineError
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import Schema
+from trunkline.model.types import quoted
 from trunkline.pipelines.declarative import (
     PROJECT_FILES,
     Kind,
@@ -264,4 +266,4 @@ class _Registry(GraphElementRegistry):
 def _schema_text(schema: Any) -> str:
     if schema is None or isinstance(schema, str):
         return schema or ""
-    return ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in schema.fields)
+    return ", ".join(f"{quoted(one.name)} {type_of(one.dataType)}" for one in schema.fields)

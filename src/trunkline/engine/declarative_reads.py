@@ -20,8 +20,9 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession, functions
 from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StructType
 
+from trunkline.engine.sparktypes import columns_of
 from trunkline.errors import InvalidSpec, TrunklineError
-from trunkline.model.tables import Column, Schema
+from trunkline.model.tables import Schema
 from trunkline.pipelines.declarative import Kind, Output, Project, Read, input_name
 from trunkline.pipelines.declarative_plan import STREAMS_LATER
 from trunkline.pipelines.declarative_sql import Flow, read_query
@@ -244,9 +245,8 @@ def empty(spark: SparkSession, name: str, schema: Schema, stream: bool) -> DataF
 
 
 def schema_of(given: StructType) -> Schema:
-    return Schema(
-        tuple(Column(one.name, one.dataType.simpleString(), one.nullable) for one in given.fields)
-    )
+    columns = zip(columns_of(given), given.fields, strict=True)
+    return Schema(tuple(replace(one, nullable=field.nullable) for one, field in columns))
 
 
 def declared_schema(output: Output, spark: SparkSession) -> StructType:

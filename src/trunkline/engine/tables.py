@@ -15,12 +15,14 @@ from urllib.parse import unquote
 
 from trunkline.engine import jar
 from trunkline.engine.buckets import check, reach, spark_uri
+from trunkline.engine.byname import Way, brought, counting
 from trunkline.engine.expectations import NO_RULES, RowRules
 from trunkline.engine.home import spark_home
 from trunkline.engine.java import find_java
+from trunkline.engine.sparktypes import columns_of, refuse_types
 from trunkline.errors import Precondition
-from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema, Written
-from trunkline.model.types import quoted
+from trunkline.model.tables import Format, Scan, ScanFile, Schema, Written
+from trunkline.model.types import parse_type, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,10 +34,6 @@ _BITS, _RULE = f"{RESERVED}bits", f"{RESERVED}rule"
 SAMPLES = 5
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _PACKAGE = "org.apache.spark.sql.execution.datasources"
-_EPOCHS = {
-    "timestamp": "TIMESTAMP '1970-01-01 00:00:00Z'",
-    "timestamp_ntz": "TIMESTAMP_NTZ '1970-01-01 00:00:00'",
-}
 _READERS = {
     Format.PARQUET: f"{_PACKAGE}.parquet.ParquetFileFormat",
     Format.CSV: f"{_PACKAGE}.csv.CSVFileFormat",
@@ -63,8 +61,7 @@ def read(
 ) -> DataFrame:
     """The rows of some scans of one table, in the table's columns."""
     spark = spark or session.spark
-    scans = [_counting(scan) for scan in scans]
-    frames = [_brought_to(schema, _frame(session, spark, scan), scan) for scan in scans]
+    frames = [_brought_to(schema, _frame(session, spark, _counting(scan)), scan) for scan in scans]
     if not frames:
         frames = [spark.createDataFrame([], ddl(schema))]
     whole = frames[0]
@@ -138,43 +135,40 @@ def _by_paths(spark: SparkSession, scan: Scan) -> DataFrame:
 
 def _brought_to(schema: Schema, frame: DataFrame, scan: Scan) -> DataFrame:
     """The same rows in the columns of the table: others are null, narrower types are widened."""
-    from pyspark.sql import functions as f
-
     nanoseconds = _nanoseconds(scan)
     has = {one.name.casefold(): one for one in (*scan.schema, *scan.path_columns)}
-    wanted = tuple(schema)
-    if tuple((one.name, one.type) for one in (*scan.schema, *scan.path_columns)) == tuple(
-        (one.name, one.type) for one in wanted
-    ):
+    wanted = [(one.name, one.type) for one in schema]
+    if [(one.name, one.type) for one in has.values()] == wanted and not nanoseconds:
         return frame
     columns = []
-    for one in wanted:
-        there = has.get(one.name.casefold())
-        if there is None:
-            columns.append(f.lit(None).cast(one.type).alias(one.name))
-        else:
-            column = f.col(quoted(there.name))
-            if there.name in nanoseconds:
-                micros = f"{quoted(there.name)} div 1000"
-                column = f.expr(f"timestampadd(MICROSECOND, {micros}, {_EPOCHS[one.type]})")
-            elif there.type != one.type:
-                column = column.cast(one.type)
-            columns.append(column.alias(one.name))
-    return frame.select(*columns)
+    for name, type_ in wanted:
+        there = has.get(name.casefold())
+        value = f"CAST(NULL AS {type_})"
+        if there is not None:
+            types = parse_type(there.type), parse_type(type_)
+            value = brought(quoted(there.name), *types, nanoseconds.get(name.casefold(), ()))
+        columns.append(f"{value} AS {quoted(name)}")
+    return frame.selectExpr(*columns)
 
 
 def _counting(scan: Scan) -> Scan:
     """Spark knows no nanoseconds: it reads them as whole numbers, and we make times of those."""
-    names = _nanoseconds(scan)
-    if not names:
+    ways = _nanoseconds(scan)
+    if not ways:
         return scan
-    columns = (replace(one, type="bigint") if one.name in names else one for one in scan.schema)
+    columns = (
+        replace(one, type=str(counting(parse_type(one.type), ways.get(one.name.casefold(), ()))))
+        for one in scan.schema
+    )
     return replace(scan, schema=Schema(tuple(columns)))
 
 
-def _nanoseconds(scan: Scan) -> frozenset[str]:
-    told = {name.casefold() for name in json.loads(dict(scan.options).get("nanoseconds", "[]"))}
-    return frozenset(one.name for one in scan.schema if one.name.casefold() in told)
+def _nanoseconds(scan: Scan) -> dict[str, list[Way]]:
+    """The ways to them, by column."""
+    found: dict[str, list[Way]] = {}
+    for column, *way in json.loads(dict(scan.options).get("nanoseconds", "[]")):
+        found.setdefault(column, []).append(tuple(way))
+    return found
 
 
 def write(
@@ -195,6 +189,7 @@ def write(
             "Spark Connect cannot write tables: it has no way to say what was written.",
             hint="Use spark.master for pipelines of sql and spark.",
         )
+    refuse_types("The output", frame.schema)
     schema = schema_of(frame)
     if rules.bits is not None:
         schema = Schema(tuple(one for one in schema if one.name in rules.columns))
@@ -279,9 +274,7 @@ def ddl(schema: Schema) -> str:
 
 def schema_of(frame: DataFrame) -> Schema:
     """The columns of a DataFrame, as ours."""
-    return Schema(
-        tuple(Column(one.name, one.dataType.simpleString()) for one in frame.schema.fields)
-    )
+    return columns_of(frame.schema)
 
 
 def classes(session: Session) -> Any:

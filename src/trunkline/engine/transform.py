@@ -18,6 +18,7 @@ from trunkline.engine import sqlerrors, tables
 from trunkline.engine.driver import load_function, user_error, using
 from trunkline.engine.expectations import NO_RULES, row_rules
 from trunkline.engine.sessions import own_session
+from trunkline.engine.sparktypes import refuse_types
 from trunkline.errors import TransformFailed
 from trunkline.model.expectations import Expectation
 from trunkline.model.pipelines import Param
@@ -251,6 +252,7 @@ def write(
     where = f"The output {name}" if name else "The output"
     schema = tables.schema_of(frame)
     check_columns(where, schema, task.partition_by)
+    refuse_types(where, frame.schema)
     lineage = _lineage(task, name, frame, frames)
     rules = NO_RULES
     if expected:
@@ -300,11 +302,6 @@ def check_columns(where: str, schema: Schema, partition_by: Sequence[str]) -> No
         if one.name.startswith(tables.RESERVED):
             raise TransformFailed(
                 f"{where}: names that begin with {tables.RESERVED} are Trunkline's own."
-            )
-        if one.type in ("void", "variant") or "void" in one.type.replace("<", " ").split():
-            raise TransformFailed(
-                f"{where}: the column {one.name} has the type {one.type}, which no file can hold.",
-                hint=f"Cast it: CAST({one.name} AS STRING).",
             )
     for name in partition_by:
         if (found := schema.find(name)) is None:

@@ -11,9 +11,7 @@ from dataclasses import replace
 
 from trunkline.errors import SchemaClash
 from trunkline.model.tables import Column, Schema, TableSpec
-
-VOID = "void"
-"""The type of a column that has nothing but nulls: it fits any other."""
+from trunkline.model.types import VOID, parse_type
 
 _INTEGERS = {"tinyint": 10, "smallint": 10, "int": 10, "bigint": 20}
 """With the digits that Spark wants left of the point to read them as a decimal."""
@@ -64,7 +62,30 @@ def wider(one: str, other: str) -> str | None:
         return one
     if {one, other} <= {"tinyint", "smallint", "int", "float"}:
         return "double"
-    return _wider_decimal(one, other)
+    return _wider_decimal(one, other) or _wider_nested(one, other)
+
+
+def _wider_nested(one: str, other: str) -> str | None:
+    """Fields of structs are added and widened as columns are; keys of maps stay as they are."""
+    if "<" not in one or "<" not in other:
+        return None
+    first, second = parse_type(one), parse_type(other)
+    if first.name != second.name:
+        return None
+    if first.name == "struct":
+        fields = {name.casefold(): (name, type_) for name, type_ in first.fields}
+        for name, type_ in second.fields:
+            spelled, there = fields.get(name.casefold(), (name, type_))
+            if (joined := wider(str(there), str(type_))) is None:
+                return None
+            fields[name.casefold()] = spelled, parse_type(joined)
+        return str(replace(first, fields=tuple(fields.values())))
+    inner = [
+        wider(str(a), str(b)) for (_, a), (_, b) in zip(first.fields, second.fields, strict=True)
+    ]
+    if None in inner or (first.name == "map" and first.fields[0] != second.fields[0]):
+        return None
+    return str(replace(first, fields=tuple(("", parse_type(one)) for one in inner if one)))
 
 
 def _wider_decimal(one: str, other: str) -> str | None:

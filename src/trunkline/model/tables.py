@@ -165,7 +165,8 @@ class Scan:
 
     `schema` has the columns that are in the files; `path_columns` those that only the folders'
     names have. `result` is the table's schema, which every scan of it is brought to. The option
-    `nanoseconds` is ours: a JSON list of columns that count them since 1970, as pandas writes.
+    `nanoseconds` is ours: a JSON list of the ways to values that count them since 1970, as pandas
+    writes; a way is a list: the column, then fields, `key` and `value` of maps, "" for arrays.
     """
 
     name: str

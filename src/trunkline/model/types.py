@@ -7,8 +7,10 @@ column that is null throughout, is kept only while schemas are being found: tabl
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 VOID = "void"
@@ -56,6 +58,55 @@ class DataType:
         return self.name
 
 
+REFUSED: Mapping[str, tuple[str, str]] = {
+    "void": ("it has nothing but nulls", "CAST({column} AS string)"),
+    "variant": ("readers do not agree on it", "to_json({column})"),
+    "time": ("Parquet of Spark has no such values", "CAST({column} AS string)"),
+    "interval": ("other readers take it for a number", "CAST({column} AS string)"),
+    "string collate": ("a table keeps no collation", "CAST({column} AS string)"),
+    "timestamp_ntz(": ("times have microseconds", "CAST({column} AS timestamp_ntz)"),
+    "timestamp_ltz(": ("times have microseconds", "CAST({column} AS timestamp)"),
+    "geometry": ("readers do not agree on it", "ST_AsBinary({column})"),
+    "geography": ("readers do not agree on it", "ST_AsBinary({column})"),
+}
+"""Types of Spark that no table holds, by how they begin: why, and what to write instead."""
+
+
+class Refusal(NamedTuple):
+    """Why a type is not taken, as the end of a sentence, and what to do."""
+
+    why: str
+    hint: str
+
+
+def refused(type_: DataType, column: str) -> Refusal | None:
+    """Why no table holds values of that type; None if tables do, and all readers agree on it.
+
+    Other types than those of tables have Spark's name as theirs.
+    """
+    if type_.name == "struct":
+        if not type_.fields:
+            return Refusal("a struct without fields, which no file can hold", "Give it a field.")
+        seen: dict[str, str] = {}
+        for name, _ in type_.fields:
+            if not name:
+                return Refusal("a field without a name", "Give each field one.")
+            if other := seen.get(name.casefold()):
+                why = f"the fields {other} and {name}, which are the same to Spark"
+                return Refusal(why, "Give one of them another name.")
+            seen[name.casefold()] = name
+    for _, inner in type_.fields:
+        if found := refused(inner, column):
+            return found
+    if type_.name in _SCALARS - {VOID} or type_.name in ("decimal", "array", "map", "struct"):
+        return None
+    for beginning, (why, instead) in REFUSED.items():
+        if type_.name.startswith(beginning):
+            write = instead.format(column=quoted(column))
+            return Refusal(f"{type_.name}, which tables do not hold: {why}", f"Write {write}.")
+    return Refusal(f"{type_.name}, which tables do not hold", "Make it another type.")
+
+
 @lru_cache(maxsize=4096)
 def parse_type(text: str) -> DataType:
     """A type from its text. Raises ValueError."""
@@ -69,6 +120,14 @@ def parse_type(text: str) -> DataType:
     if rest:
         raise ValueError(f"the type {text!r} cannot be read from {rest[0]!r} on")
     return found
+
+
+def without_void(given: DataType) -> DataType:
+    """The type with text where it has nothing but nulls."""
+    if given.name == VOID:
+        return DataType("string")
+    fields = tuple((name, without_void(type_)) for name, type_ in given.fields)
+    return DataType(given.name, given.precision, given.scale, fields)
 
 
 def normalize(text: str) -> str:

@@ -11,11 +11,13 @@ from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.model.entries import Entry
 from trunkline.model.tables import TABLE_FILE, Format, Scan, Schema, TableSpec
+from trunkline.model.types import normalize
 from trunkline.tables.discovery.discover import facts_of, one_format
 from trunkline.tables.discovery.facts import Fact
 from trunkline.tables.layout import is_data, table_folders
 from trunkline.tables.pathcolumns import PathColumns
 from trunkline.tables.scans import make_scans
+from trunkline.tables.types import unsupported
 from trunkline.tables.unite import refuse_twins, settled, unite
 
 TEXT = (Format.CSV, Format.JSON)
@@ -94,6 +96,7 @@ def describe_lines(
             hint="Remove the file, or record the table anew: trunkline table set.",
         )
     known = spec or TableSpec(format_ or Format.PARQUET, Schema())
+    known = replace(known, schema=_spelled(known.schema, name))
     facts = _facts(core, entries, known, name)
     folders = PathColumns.of(entries, start)
     schema = known.schema
@@ -103,6 +106,17 @@ def describe_lines(
     table_spec = replace(known, schema=schema)
     scans = make_scans(core, name, table_spec, entries, facts, folders)
     return Table(name, shown_path or path, table_spec, spec is not None, scans, entries)
+
+
+def _spelled(recorded: Schema, name: str) -> Schema:
+    """The recorded columns, their types in the one spelling; some were written down without it."""
+    columns = []
+    for one in recorded:
+        try:
+            columns.append(replace(one, type=normalize(one.type)))
+        except ValueError:
+            raise unsupported(one.name, one.type, name) from None
+    return Schema(tuple(columns))
 
 
 def recorded_spec(core: Core, tree: Tree, path: str) -> TableSpec | None:

@@ -12,11 +12,13 @@ from trunkline.model.types import VOID, parse_type
 from trunkline.tables.discovery.facts import Fact, Shape
 from trunkline.tables.pathcolumns import PathColumns, is_in_folders
 from trunkline.tables.physical import scan_uris
-from trunkline.tables.unite import wider
+from trunkline.tables.unite import read_as, wider
 
 Reading = tuple[Schema, tuple[tuple[str, str], ...]]
-Way = tuple[Reading, Schema]
-"""How files are read, and which columns the names of their folders have."""
+Way = tuple[Reading, Schema, Schema | None]
+"""How files are read, which columns the names of their folders have, and their own columns where
+those differ: such files need not fit each other.
+"""
 
 
 def make_scans(
@@ -44,7 +46,8 @@ def make_scans(
             inside = spec.schema.without(path_columns.names)
             if shape is not None:
                 _refuse_stranger(shape, inside, entry, name)
-            way = _by_format(spec, inside)(shape, entry, name), path_columns
+            own = shape.schema if shape and shape.schema != inside else None
+            way = _by_format(spec, inside)(shape, entry, name), path_columns, own
             place = ids[kind] = len(held)
             held.append((groups.setdefault(way, []), told))
         files, told = held[place]
@@ -56,7 +59,7 @@ def make_scans(
         files.append(ScanFile(uri, entry.size, values, stats, rows, entry.path))
     return tuple(
         Scan(name, spec.format, schema, path_columns, tuple(files), options, spec.schema)
-        for ((schema, options), path_columns), files in groups.items()
+        for ((schema, options), path_columns, _), files in groups.items()
     )
 
 
@@ -130,14 +133,15 @@ def _own_types(found: Schema, inside: Schema, entry: Entry, name: str) -> Schema
         if own is None or own == column.type:
             columns.append(column)
         elif own != VOID:
-            joined = wider(parse_type(column.type), parse_type(own), lenient=False)
-            if joined is None or str(joined) != column.type:
+            wanted, found_type = parse_type(column.type), parse_type(own)
+            joined = wider(wanted, found_type, lenient=False)
+            if joined != wanted:
                 raise Precondition(
                     f'{entry.path} does not fit {name}: its column "{column.name}" is {own}, '
                     f"that of the table {column.type}.",
                     hint="Write the file again with that type, or remove it.",
                 )
-            columns.append(Column(column.name, own))
+            columns.append(Column(column.name, str(read_as(wanted, found_type))))
     return Schema(tuple(columns))
 
 

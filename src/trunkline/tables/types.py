@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Usage
 from trunkline.model.tables import Column, Schema
-from trunkline.model.types import INTEGERS, VOID, DataType, parse_type
+from trunkline.model.types import INTEGERS, VOID, DataType, parse_type, refused, without_void
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,14 +45,58 @@ def to_arrow(schema: Schema) -> pa.Schema:
     )
 
 
+def respelled(given: pa.DataType, wanted: pa.DataType) -> pa.DataType:
+    """`given` with fields of structs spelled as in `wanted`: Arrow tells upper from lower case."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if kinds.is_struct(given) and kinds.is_struct(wanted):
+        spelled = {field.name.casefold(): field for field in wanted}
+        fields = []
+        for field in given:
+            if there := spelled.get(field.name.casefold()):
+                field = field.with_name(there.name).with_type(respelled(field.type, there.type))
+            fields.append(field)
+        return pa.struct(fields)
+    if kinds.is_map(given) and kinds.is_map(wanted):
+        key, item = given.key_field, given.item_field
+        return pa.map_(
+            key.with_type(respelled(key.type, wanted.key_type)),
+            item.with_type(respelled(item.type, wanted.item_type)),
+        )
+    if kinds.is_list(given) and kinds.is_list(wanted):
+        inner = given.value_field
+        return pa.list_(inner.with_type(respelled(inner.type, wanted.value_type)))
+    if kinds.is_large_list(given) and kinds.is_list(wanted):
+        inner = given.value_field
+        return pa.large_list(inner.with_type(respelled(inner.type, wanted.value_type)))
+    return given
+
+
+def cast(values: Any, type_: pa.DataType) -> Any:
+    """Values brought to a type: structs by name, times cut to the microseconds that all have."""
+    from pyarrow import compute
+
+    if values.type == type_:
+        return values
+    if (alike := respelled(values.type, type_)) != values.type:
+        values = values.view(alike)
+    options = compute.CastOptions(target_type=type_, allow_time_truncate=True)
+    return compute.cast(values, options=options)
+
+
 def from_arrow(schema: pa.Schema, where: str = "") -> Schema:
     """The columns as a table has them; `Usage` names a column that no table can hold."""
     columns = []
     for field in schema:
         try:
-            columns.append(Column(field.name, str(from_arrow_type(field.type)), field.nullable))
+            type_ = from_arrow_type(field.type)
         except ValueError:
             raise unsupported(field.name, str(field.type), where) from None
+        if type_.fields and (found := refused(without_void(type_), field.name)):
+            place = f" of {where}" if where else ""
+            raise Usage(f'Column "{field.name}"{place} has {found.why}.', hint=found.hint)
+        columns.append(Column(field.name, str(type_), field.nullable))
     return Schema(tuple(columns))
 
 

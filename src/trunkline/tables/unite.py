@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from trunkline.errors import Precondition, Usage
 from trunkline.model.tables import Column, Schema
-from trunkline.model.types import INTEGERS, VOID, DataType, parse_type
+from trunkline.model.types import INTEGERS, VOID, DataType, parse_type, without_void
 
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 
@@ -96,26 +97,37 @@ def _nested(one: DataType, two: DataType, lenient: bool) -> DataType | None:
         if None in inner:
             return None
         return DataType(one.name, fields=tuple(("", type_) for type_ in inner if type_))
-    fields = dict(one.fields)
+    # As columns: by name, whatever their order, and upper and lower case are the same.
+    fields = {name.casefold(): (name, type_) for name, type_ in one.fields}
     for name, type_ in two.fields:
-        joined = wider(fields[name], type_, lenient) if name in fields else type_
+        spelled, there = fields.get(name.casefold(), (name, type_))
+        joined = wider(there, type_, lenient)
         if joined is None:
             return None
-        fields[name] = joined
-    return DataType("struct", fields=tuple(fields.items()))
+        fields[name.casefold()] = spelled, joined
+    return DataType("struct", fields=tuple(fields.values()))
+
+
+def read_as(wanted: DataType, own: DataType) -> DataType:
+    """How a reader that goes by name is to read a file: the table's fields, of the file's types."""
+    if wanted.name != own.name or not wanted.fields:
+        return own
+    if wanted.name != "struct":
+        pairs = zip(wanted.fields, own.fields, strict=True)
+        return replace(wanted, fields=tuple(("", read_as(a, b)) for (_, a), (_, b) in pairs))
+    has = {name.casefold(): type_ for name, type_ in own.fields}
+    return replace(
+        wanted,
+        fields=tuple(
+            (name, read_as(type_, has.get(name.casefold(), type_))) for name, type_ in wanted.fields
+        ),
+    )
 
 
 def _settled(column: Column) -> Column:
     if VOID not in column.type:
         return column
-    return Column(column.name, str(_without_void(parse_type(column.type))), column.nullable)
-
-
-def _without_void(given: DataType) -> DataType:
-    if given.name == VOID:
-        return DataType("string")
-    fields = tuple((name, _without_void(type_)) for name, type_ in given.fields)
-    return DataType(given.name, given.precision, given.scale, fields)
+    return Column(column.name, str(without_void(parse_type(column.type))), column.nullable)
 
 
 def _differ(

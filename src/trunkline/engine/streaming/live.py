@@ -19,6 +19,7 @@ from trunkline.engine import sqlerrors, tables, transform
 from trunkline.engine.buckets import spark_uri
 from trunkline.engine.columns import column_lineage
 from trunkline.engine.sessions import new_session
+from trunkline.engine.sparktypes import refuse_types
 from trunkline.engine.streaming.failures import in_words
 from trunkline.engine.streaming.task import BatchResult, StreamTask
 from trunkline.engine.submit import JobCancelled, explained
@@ -92,6 +93,7 @@ class LiveStream:
         frames = _frames(self._session, self._spark, self.task, self._feed)
         found = _output(self._session, self._spark, self.task, frames)
         transform.check_columns("The output", tables.schema_of(found), self.task.call.partition_by)
+        refuse_types("The output", found.schema)
         self._lineage = column_lineage(found, frames)
         self._query = (
             found.writeStream.foreachBatch(self._sink)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from trunkline.tables.reading.opening import (
     parquet_schema,
     unreadable,
 )
-from trunkline.tables.types import from_arrow
+from trunkline.tables.types import from_arrow, unsupported
 from trunkline.tables.unite import refuse_twins
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ MOST_BOUNDS = 200
 
 NANOSECONDS = "nanoseconds"
 _THREADS = 8
+_annotated = re.compile(r".* field_id=-?\d+ (.*) \((Variant|Geometry|Geography)\b").match
 
 
 def examine(core: Core, entries: Sequence[Entry], format_: Format, where: str) -> list[Fact]:
@@ -53,11 +55,20 @@ def examine(core: Core, entries: Sequence[Entry], format_: Format, where: str) -
 def _parquet(core: Core, entry: Entry, known: dict[object, Shape]) -> Fact:
     with open_parquet(arrow_source(core, entry)) as file:
         metadata, schema = file.metadata, parquet_schema(file)
+    if "binary" in str(schema):
+        _refuse_annotated(metadata.schema, entry.path)
     shape = known.get(schema)
     if shape is None:
         found = from_arrow(schema, entry.path)
         shape = known[schema] = _shape(list(found), entry, _nanoseconds(schema))
     return Fact(shape, metadata.num_rows, bounds(metadata, schema))
+
+
+def _refuse_annotated(schema: Any, where: str) -> None:
+    """Arrow shows these as what they are stored as, other readers as what they are."""
+    for line in str(schema).splitlines():
+        if found := _annotated(line):
+            raise unsupported(found[1], found[2].lower(), where)
 
 
 def _orc(core: Core, entry: Entry, known: dict[object, Shape]) -> Fact:
@@ -81,13 +92,27 @@ def _shape(columns: list[Column], entry: Entry, options: tuple[tuple[str, str], 
 
 
 def _nanoseconds(schema: pa.Schema) -> tuple[tuple[str, str], ...]:
-    """The columns that Spark takes for whole numbers only, as pandas writes them."""
+    """Where there are values that Spark takes for whole numbers only, as pandas writes them."""
+    paths = [
+        (field.name.casefold(), *path) for field in schema for path in _with_nanoseconds(field.type)
+    ]
+    return ((NANOSECONDS, json.dumps(paths)),) if paths else ()
+
+
+def _with_nanoseconds(type_: pa.DataType) -> Iterator[tuple[str, ...]]:
+    """The ways to them inside a value: names of fields, `key` and `value` of maps, `` of arrays."""
     import pyarrow.types as kinds
 
-    names = [
-        field.name for field in schema if kinds.is_timestamp(field.type) and field.type.unit == "ns"
-    ]
-    return ((NANOSECONDS, json.dumps(names)),) if names else ()
+    if kinds.is_timestamp(type_) and type_.unit == "ns":
+        yield ()
+    elif kinds.is_struct(type_):
+        for field in type_:
+            yield from ((field.name.casefold(), *path) for path in _with_nanoseconds(field.type))
+    elif kinds.is_map(type_):
+        for name, inner in (("key", type_.key_type), ("value", type_.item_type)):
+            yield from ((name, *path) for path in _with_nanoseconds(inner))
+    elif kinds.is_nested(type_):
+        yield from (("", *path) for path in _with_nanoseconds(type_.value_type))
 
 
 def bounds(metadata: Any, schema: pa.Schema) -> str:

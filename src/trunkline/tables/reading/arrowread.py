@@ -15,7 +15,7 @@ from trunkline.tables.describe import Table
 from trunkline.tables.pathvalues import scalar_of
 from trunkline.tables.reading.conditions import Condition, checked, may_match, row_filter
 from trunkline.tables.reading.opening import arrow_source, kind_of, open_parquet, unreadable
-from trunkline.tables.types import to_arrow, to_arrow_type
+from trunkline.tables.types import cast, to_arrow, to_arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -194,16 +194,12 @@ def _without_columns(rows: int) -> pa.RecordBatch:
 
 
 def _cast(values: Any, type_: pa.DataType, column: Column) -> Any:
-    if values.type == type_:
-        return values
     import pyarrow as pa
-    from pyarrow import compute
 
     if pa.types.is_timestamp(values.type) and values.type.tz is None and type_ == _moment():
         # ORC and old Parquet files have moments without a zone: they are in UTC.
         values = values.cast(pa.timestamp(values.type.unit, "UTC"))
-    options = compute.CastOptions(target_type=type_, allow_time_truncate=True)
-    return compute.cast(values, options=options)
+    return cast(values, type_)
 
 
 def _moment() -> pa.DataType:

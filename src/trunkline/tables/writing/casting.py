@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trunkline.errors import Usage
 from trunkline.model.tables import Column, Schema
-from trunkline.tables.types import to_arrow_type
+from trunkline.tables.types import cast, to_arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,14 +44,9 @@ def fitted(batches: Iterable[pa.RecordBatch], schema: Schema) -> Iterator[pa.Rec
 
 def _cast(values: pa.Array, field: pa.Field, column: Column) -> pa.Array:
     import pyarrow as pa
-    from pyarrow import compute
 
-    if values.type == field.type:
-        return values
     try:
-        # Nanoseconds are cut to the microseconds that Parquet and Spark agree on.
-        options = compute.CastOptions(target_type=field.type, allow_time_truncate=True)
-        return compute.cast(values, options=options)
+        return cast(values, field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise Usage(

@@ -11,9 +11,9 @@ from trunkline.lake.branches import refuse_open, writable_branch
 from trunkline.lake.drafts import Draft
 from trunkline.lake.transaction import Transaction
 from trunkline.model.refs import Ref
-from trunkline.model.tables import Column, Schema, WriteMode
-from trunkline.model.types import normalize, quoted
-from trunkline.tables.types import from_arrow, unsupported
+from trunkline.model.tables import Schema, WriteMode
+from trunkline.model.types import parse_type, quoted
+from trunkline.tables.types import from_arrow
 from trunkline.tables.writing.arrowwrite import write_batches
 from trunkline.tables.writing.fingerprint import entries_of
 from trunkline.tables.writing.sources import batches_of, is_spark
@@ -102,23 +102,26 @@ def _write_frame(
 
 def _selection(frame: Any, schema: Schema) -> list[str]:
     """The frame's columns in the order and with the types of the table."""
-    has = {name.casefold(): name for name in frame.columns}
+    from trunkline.engine.byname import brought
+    from trunkline.engine.tables import schema_of
+
+    own = schema_of(frame)
     chosen = []
     for column in schema:
-        name = has.get(column.name.casefold())
-        value = "NULL" if name is None else quoted(name)
-        chosen.append(f"CAST({value} AS {column.type}) AS {quoted(column.name)}")
+        given = own.find(column.name)
+        value = f"CAST(NULL AS {column.type})"
+        if given is not None:
+            value = brought(quoted(given.name), parse_type(given.type), parse_type(column.type))
+        chosen.append(f"{value} AS {quoted(column.name)}")
     return chosen
 
 
 def _spark_schema(frame: Any, name: str) -> Schema:
-    columns = []
-    for field in frame.schema.fields:
-        try:
-            type_ = normalize(field.dataType.simpleString())
-        except ValueError:
-            raise unsupported(field.name, field.dataType.simpleString(), name) from None
-        columns.append(Column(field.name, type_))
-    if len({c.name.casefold() for c in columns}) < len(columns):
+    from trunkline.engine.sparktypes import columns_of, refusals
+
+    for column, (why, hint) in refusals(frame.schema):
+        raise Usage(f'Column "{column}" of {name} has {why}.', hint=hint)
+    schema = columns_of(frame.schema)
+    if len({one.casefold() for one in schema.names}) < len(schema):
         raise Usage(f"Two columns of the DataFrame for {name} have the same name.")
-    return Schema(tuple(columns))
+    return schema
