@@ -42,6 +42,10 @@ def brought(
             parts.append(part)
         else:
             one = f"x{depth}"
+            if () in below:
+                # Spark's code for lambdas looks at numbers before it asks whether they are null,
+                # which fails where Parquet has nothing but nulls. Its casts do not.
+                part = f"CAST({part} AS array<decimal(19,0)>)"
             parts.append(f"transform({part}, {one} -> {brought(one, from_, to, below, depth + 1)})")
     return parts[0] if wanted.name == "array" else f"map_from_arrays({', '.join(parts)})"
 

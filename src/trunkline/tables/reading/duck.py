@@ -204,9 +204,7 @@ class _Reader:
         source = f"read_parquet({_list(paths)}, {options})"
         # One file tells for all of them, unless they may differ.
         sample = source if differ else f"read_parquet({_list(paths[:1])}, {options})"
-        if any(
-            "_NS" in type_ and type_ not in _FROM_NS for _, type_ in self._columns(f"FROM {sample}")
-        ):
+        if any(_is_arrows(type_) for _, type_ in self._columns(f"FROM {sample}")):
             return self._arrow(replace(table, scans=(replace(scan, files=tuple(files)),)))
         return self._brought_to(table.schema, source, sample)
 
@@ -244,6 +242,15 @@ class _Reader:
         """Names and types of a query's columns, as DuckDB writes them."""
         rows = self._connection.execute(f"DESCRIBE {query}").fetchall()
         return [(str(row[0]), str(row[1])) for row in rows]
+
+
+def _is_arrows(type_: str) -> bool:
+    """Whether DuckDB would cast in another way than Spark: it rounds nested nanoseconds, and finds
+    fields of structs by name, but knows upper and lower case of the letters of English only.
+    """
+    if "_NS" in type_ and type_ not in _FROM_NS:
+        return True
+    return "STRUCT(" in type_ and not type_.isascii()
 
 
 def _alike(table: Table, scan: Scan, files: Sequence[ScanFile]) -> bool:
