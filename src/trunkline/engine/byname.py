@@ -10,7 +10,7 @@ from trunkline.model.types import DataType, quoted
 Way = tuple[str, ...]
 """To a value inside another: fields' names, `key` and `value` of maps, "" for arrays."""
 
-_EPOCHS = {
+EPOCHS = {
     "timestamp": "TIMESTAMP '1970-01-01 00:00:00Z'",
     "timestamp_ntz": "TIMESTAMP_NTZ '1970-01-01 00:00:00'",
 }
@@ -24,7 +24,7 @@ def brought(
     At the ends of `nanoseconds` there are numbers that count them, for the times that `own` says.
     """
     if () in nanoseconds:
-        return f"timestampadd(MICROSECOND, {value} div 1000, {_EPOCHS[own.name]})"
+        return f"timestampadd(MICROSECOND, {value} div 1000, {EPOCHS[own.name]})"
     if own == wanted and not nanoseconds:
         return value
     if own.name != wanted.name or not wanted.fields or (_alike(own, wanted) and not nanoseconds):

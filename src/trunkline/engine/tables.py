@@ -15,13 +15,13 @@ from urllib.parse import unquote
 
 from trunkline.engine import jar
 from trunkline.engine.buckets import check, reach, spark_uri
-from trunkline.engine.byname import Way, brought, counting
+from trunkline.engine.byname import EPOCHS, Way, brought, counting
 from trunkline.engine.expectations import NO_RULES, RowRules
 from trunkline.engine.home import spark_home
 from trunkline.engine.java import find_java
 from trunkline.engine.sparktypes import columns_of, refuse_types
 from trunkline.errors import Precondition
-from trunkline.model.tables import Format, Scan, ScanFile, Schema, Written
+from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema, Written
 from trunkline.model.types import parse_type, quoted
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _parted(column: Column) -> str:
     """
     value = quoted(column.name)
     if column.type == "timestamp":
-        value = f"timestampadd(MICROSECOND, unix_micros({value}), {_EPOCHS['timestamp_ntz']})"
+        value = f"timestampadd(MICROSECOND, unix_micros({value}), {EPOCHS['timestamp_ntz']})"
     return f"concat('=', CAST({value} AS STRING))"
 
 
