@@ -87,7 +87,7 @@ class Value:
 
 _ALL = (
     Setting("lake", Kind.TEXT, None, "The lake to use; else the nearest .trunkline upwards."),
-    Setting("project", Kind.TEXT, "default", "The project of refs that name none."),
+    Setting("project", Kind.TEXT, "default", "The project of names without one."),
     Setting("author", Kind.TEXT, None, "Who commits are by; else login@host."),
     Setting("json", Kind.FLAG, "no", "Answer in JSON."),
     Setting("quiet", Kind.FLAG, "no", "Say nothing but results and errors."),

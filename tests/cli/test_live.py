@@ -69,6 +69,19 @@ def test_lines_tell_starts_and_ends():
     ]
 
 
+def test_how_jobs_end_is_told_apart():
+    failed = replace(BACK, attempt=1, reason="1 of 1 datums failed")
+    assert jobviews.ended(failed, PLAIN).endswith("waiting: 1 of 1 datums failed; try 2 follows")
+    unrunnable = replace(FAILED, state=JobState.UNRUNNABLE)
+    assert jobviews.ended(unrunnable, PLAIN)[0] != jobviews.ended(FAILED, PLAIN)[0]
+    saved = replace(DONE, counts=Counts(processed=1, recovered=2, total=3))
+    assert [one.title for one in jobviews.job_columns([DONE])] == [
+        one.title for one in jobviews.JOBS
+    ]
+    (column,) = [one for one in jobviews.job_columns([DONE, saved]) if one.title == "RECOVERED"]
+    assert [column.text(DONE), column.text(saved)] == ["0", "2"]
+
+
 def test_a_log_has_the_moment_before_each_line():
     lines: list[str] = []
     live.Lines(lines.append, PLAIN, clock=True)(STORY[0])

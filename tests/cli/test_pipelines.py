@@ -281,6 +281,21 @@ def test_branches_that_follow(cli, lake):
     assert "main at most every hour" in listed
 
 
+def test_a_commit_beside_its_parent(cli, lake):
+    cli.ok("repo", "create", "few")
+    for number, name in enumerate(("x y", "z")):
+        Path("n.csv").write_text(f"{number}\n")
+        cli.ok("put", f"few@main:/{name}", "n.csv")
+    assert cli.ok("diff", "few", "--name-only") == "/z\n"
+    assert cli.ok("diff", "few@main:/z", "--name-only") == "/z\n"
+    assert cli.ok("diff", "few@main:/x y", "--name-only") == ""
+    assert cli("diff", "few@main~1").code == 3
+    refused = cli("commit", "drop", "few@main~1")
+    assert "trunkline commit drop few@" in refused.err
+    assert cli.ok("commit", "drop", "few@main").startswith("Dropped few@main; few@main is at ")
+    assert cli.ok("commit", "drop", "few@main") == "Dropped few@main; few@main is now empty.\n"
+
+
 TRANSACTION = """
 # Both, or neither.
 put orders@main:/a.csv mine/a.csv

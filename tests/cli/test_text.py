@@ -45,6 +45,7 @@ def test_columns_stand_under_each_other():
 
 def test_fields():
     assert fields([("Repo", "a"), ("Created", "b")]) == ["Repo:    a", "Created: b"]
+    assert fields([("Reads", "a"), ("", "b")]) == ["Reads: a", "       b"]
 
 
 def test_nothing_moves_the_cursor():

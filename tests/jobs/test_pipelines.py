@@ -168,7 +168,7 @@ def test_what_waits_for_a_killed_job_is_unrunnable_and_comes_with_the_new_one(id
     made = idle.put("orders", a="1")
     applied = idle.apply("b", tl.pfs("orders", NOTHING), ["false"])
     assert idle.states(made) == {"b": "killed", "c": "unrunnable"}
-    assert idle.job("c", made).reason == "its input b is killed"
+    assert idle.job("c", made).reason == "its input b was stopped"
     assert idle.sets("c") == [made, applied.job]
 
 

@@ -275,7 +275,7 @@ def test_who_waits_across_sets_ends_with_what_is_cancelled_paused_or_replaced(id
     first = waiting()
     assert idle.job("c", first).reason == "waits for b"
     idle.lake.cancel_job(f"b@{idle.job('b').id}")
-    assert idle.job("c", first).reason == "its input b is killed"
+    assert idle.job("c", first).reason == "its input b was stopped"
     assert idle.run() == []
     idle.lake.rerun_job(f"c@{first}")
     assert [job.state for job in idle.run()] == [JobState.SUCCESS]

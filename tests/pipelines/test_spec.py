@@ -470,9 +470,9 @@ def test_deep_nesting(name):
     [
         ('{"a": 1,\n "a": 2}', 'a.json:2: "a" is here twice.'),
         ('{"a": 1,\n "b" 2}', 'a.json:2: a ":" is wanted after "b".'),
-        ('{"a": 1\n "b": 2}', 'a.json:2: a "," or "}" is wanted here.'),
+        ('{"a": 1\n "b": 2}', 'a.json:2: expected "," or "}".'),
         ('{"a": 1,\n}', 'a.json:2: there is a "," too many before "}".'),
-        ('{\n a: 1}', 'a.json:2: a name in "double quotes" is wanted here.'),
+        ('{\n a: 1}', 'a.json:2: expected a name in "double quotes".'),
         ('{"a":\n', "a.json:2: the text ends here."),
         ('{"a":\n what}', "a.json:2: expecting value."),
         ('{"a": NaN}', "a.json:1: NaN is not JSON."),

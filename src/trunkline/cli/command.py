@@ -33,7 +33,7 @@ def _shared_options() -> list[Any]:
         ] = None,
         shared_project: Annotated[
             str | None,
-            typer.Option("--project", metavar="NAME", help="The project of refs that name none."),
+            typer.Option("--project", metavar="NAME", help="The project of names without one."),
         ] = None,
         shared_quiet: Annotated[
             bool, typer.Option("--quiet", "-q", help="Nothing but results and errors.")

@@ -80,5 +80,8 @@ def drop(ctx: typer.Context, commit: CommitRef, recursive: Derived = False) -> N
     run = session.of(ctx)
     with run.open() as lake:
         branches = lake.drop(commit, recursive=recursive)
-    heads = ", ".join(f"{b.repo}@{b.name} is at {views.short(b.head)}" for b in branches)
+    heads = ", ".join(
+        f"{b.repo}@{b.name} is {f'at {views.short(b.head)}' if b.head else 'now empty'}"
+        for b in branches
+    )
     run.output.done(branches, f"Dropped {commit}; {heads or 'no branch was there'}.")

@@ -82,7 +82,8 @@ def get(
         str, typer.Argument(metavar="DEST", help="A file or folder; - for stdout.")
     ] = ".",
     _recursive: Annotated[
-        bool, typer.Option("--recursive", "-r", help="A folder comes whole, with it or without.")
+        bool,
+        typer.Option("--recursive", "-r", help="No effect: folders come whole."),
     ] = False,
     tar: Annotated[bool, typer.Option("--tar", help="As one archive, in path order.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace what is there.")] = False,
@@ -115,7 +116,7 @@ def cat(
     ref: Ref,
     range_: Annotated[
         str | None,
-        typer.Option("--range", metavar="START-END", help="Bytes, both included; END may lack."),
+        typer.Option("--range", metavar="START-END", help="Bytes, both included; END is optional."),
     ] = None,
     offset: Annotated[int, typer.Option("--offset", help="The first byte, from 0.")] = 0,
     length: Annotated[int | None, typer.Option("--length", help="How many bytes.")] = None,
@@ -147,7 +148,7 @@ def byte_range(text: str) -> tuple[int, int | None]:
 def ls(
     ctx: typer.Context,
     ref: Ref,
-    recursive: Recursive = False,
+    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Everything below.")] = False,
     long: Long = False,
     exact: Exact = False,
     hidden: Annotated[

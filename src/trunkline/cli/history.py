@@ -13,6 +13,7 @@ from trunkline.cli import complete, graph, reports, session, views
 from trunkline.cli.arguments import App, BranchRef, CommitRef, DryRun, Message
 from trunkline.cli.text import human_size, printable
 from trunkline.errors import MergeConflict
+from trunkline.model.commits import DEFAULT_BRANCH
 
 if TYPE_CHECKING:
     from trunkline.cli.output import Style
@@ -160,19 +161,23 @@ def diff(
         ),
     ],
     new: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="NEW",
-            help="repo@ref[:/path].",
+            help="repo@ref[:/path]; without it, OLD is compared with its parent.",
             autocompletion=complete.refs,
             show_default=False,
         ),
-    ],
+    ] = None,
     stat: Annotated[bool, typer.Option("--stat", help="Only how many and how much.")] = False,
     name_only: Annotated[bool, typer.Option("--name-only", help="Only the paths.")] = False,
 ) -> None:
-    """Show what differs between two commits."""
+    """Show what differs between two commits, or between one and its parent."""
     run = session.of(ctx)
+    if new is None:
+        commit, colon, path = old.partition(":")
+        at = commit if "@" in commit else f"{commit}@{DEFAULT_BRANCH}"
+        old, new = f"{at}^{colon}{path}", old
     with run.open() as lake:
         found = lake.diff(old, new)
         if stat:

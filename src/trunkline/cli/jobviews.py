@@ -32,7 +32,7 @@ STATES = {
     "success": ("+", "✓"),
     "failure": ("bad", "✗"),
     "failed": ("bad", "✗"),
-    "unrunnable": ("bad", "✗"),
+    "unrunnable": ("bad", "⊘"),
     "killed": ("~", "■"),
     "recovered": ("~", "↺"),
     "paused": ("~", "‖"),
@@ -124,12 +124,17 @@ JOBS = (
 )
 
 BRANCH = Column("BRANCH", lambda j: j.branch)
+RECOVERED = Column("RECOVERED", lambda j: f"{j.counts.recovered:,}", right=True)
 
 
 def job_columns(found: Sequence[Job]) -> tuple[Column, ...]:
-    """The columns of these jobs: with their branch if one is in an environment."""
+    """The columns of these jobs: with their branch if one is in an environment, and with what
+    err_cmd saved if it saved any."""
     name, *rest = JOBS
-    return (name, BRANCH, *rest) if any(job.environment for job in found) else JOBS
+    if any(job.counts.recovered for job in found):
+        at = next(i for i, column in enumerate(rest) if column.title == "TOOK")
+        rest.insert(at, RECOVERED)
+    return (name, BRANCH, *rest) if any(job.environment for job in found) else (name, *rest)
 
 
 BACKFILLS = (
@@ -227,7 +232,7 @@ def _job_fields(job: Job, style: Style) -> Iterator[tuple[str, str]]:
     for number, one in enumerate(job.inputs):
         named = "" if one.name == one.repo.repo else f" as {one.name}"
         at = f"{one.repo}@{short(one.commit)}" if one.commit else f"{one.repo}, without a commit"
-        yield "Reads" if not number else " " * 4, f"{at} ({one.branch}){named}"
+        yield "Reads" if not number else "", f"{at} ({one.branch}){named}"
     if job.output_commit:
         yield "Writes", f"{job.pipeline}@{short(job.output_commit)} ({job.branch})"
     yield "Batches" if job.is_stream else "Datums", job_words(job)
@@ -351,6 +356,8 @@ def ended(job: Job, style: Style) -> str:
     outcome = printable(first_line(job.reason)) if job.reason else job_words(job)
     if str(job.state) != "success":
         outcome = f"{job.state}: {outcome}"
+    if not job.state.is_over and job.attempt and job.reason:
+        outcome += f"; try {job.attempt + 1} follows"
     seconds = run_seconds(job)
     return f"{sign}  {outcome}" + (f" ({took(seconds)})" if seconds is not None else "")
 

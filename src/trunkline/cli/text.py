@@ -57,7 +57,7 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
 def fields(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """`Name:   value`, the values under each other."""
     width = max((len(name) for name, _ in pairs), default=0) + 1
-    return [f"{name + ':':<{width}} {value}".rstrip() for name, value in pairs]
+    return [f"{name + ':' if name else '':<{width}} {value}".rstrip() for name, value in pairs]
 
 
 def sides(conflict: Mapping[str, Any]) -> str:

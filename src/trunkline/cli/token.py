@@ -1,4 +1,4 @@
-"""`trunkline token`: what programs say who they are with."""
+"""`trunkline token`: credentials for programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trunkline.errors import Usage
 if TYPE_CHECKING:
     from trunkline.model.access import NewToken, TokenInfo
 
-app = App(name="token", help="Tokens: what programs say who they are with.")
+app = App(name="token", help="Tokens: credentials for programs.")
 
 
 @app.command()

@@ -179,10 +179,12 @@ def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
         for branch in branches:
             refuse_flow(session, repo, commit.repo, branch.name)
         refuse_read(session, repo, commit)
-        if commits.children(session, repo, commit.id, good=True):
+        if below := commits.children(session, repo, commit.id, good=True):
+            some = ", ".join(one[:12] for one in below[:3])
             raise Precondition(
-                f"{commit.short_id} has children that build on it.",
-                hint="Drop them first, newest first; or squash it and keep the data.",
+                f"{commit.short_id} has children that build on it: {some}.",
+                hint=f"Drop them first, newest first: trunkline commit drop {commit.repo}@"
+                f"{below[-1][:12]}. Or squash it and keep the data.",
             )
         refuse_position(session, repo, commit)
         _refuse_derived(session, repo, commit, recursive)

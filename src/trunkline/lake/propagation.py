@@ -350,7 +350,8 @@ def end_job(
 
 
 def _bad_input(name: RepoName, state: JobState) -> str:
-    return f"its input {name} {'failed' if state is JobState.FAILURE else f'is {state}'}"
+    words = {JobState.FAILURE: "failed", JobState.KILLED: "was stopped"}
+    return f"its input {name} {words.get(state, f'is {state}')}"
 
 
 def _close_with_error(session: Session, repo: int, commit: Commit, error: str) -> None:

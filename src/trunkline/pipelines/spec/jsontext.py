@@ -67,7 +67,7 @@ class _Reader:
         found: dict[str, object] = {}
         while self.more("}", found):
             if self.text[self.at : self.at + 1] != '"':
-                self.refuse('a name in "double quotes" is wanted here.')
+                self.refuse('expected a name in "double quotes".')
             start = self.at
             key = str(self.scalar())
             if key in found:
@@ -95,7 +95,7 @@ class _Reader:
             return False
         if found:
             if char != ",":
-                self.refuse(f'a "," or "{closing}" is wanted here.')
+                self.refuse(f'expected "," or "{closing}".')
             self.at += 1
             if self.skip() == closing:
                 self.refuse(f'there is a "," too many before "{closing}".')
