@@ -224,7 +224,7 @@ def test_rows_and_bounds_are_in_the_entry(lake):
         "b": [False, True, 1],
     }
     lake.write_table("orders", [{"s": "a" * 65}], mode="overwrite")
-    assert json.loads(entries(lake, "orders")[0].stats) == {"s": [None, None, 0]}
+    assert json.loads(entries(lake, "orders")[0].stats) == {"s": ["a" * 64, None, 0]}
 
 
 def test_a_write_without_rows_records_the_table(lake):

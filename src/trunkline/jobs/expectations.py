@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Protocol
 
 from trunkline.errors import InvalidSpec
 from trunkline.model.expectations import Action, CheckKind, CheckResult, CheckState, Expectation
 from trunkline.model.suggest import did_you_mean, shown
+from trunkline.tables.values import MICROS_OF_DAY, day_text, moment_of, parse_stats
 
 SAMPLES = 5
 LONGEST_VALUE = 200
@@ -281,28 +281,26 @@ def greatest(stats: Iterable[str], column: str) -> int | None:
     wanted = column.casefold()
     found: list[int] = []
     for text in stats:
-        values = json.loads(text) if text else {}
-        bounds = next((values[name] for name in values if name.casefold() == wanted), None)
+        bounds = parse_stats(text).get(wanted)
         if bounds and bounds[1] is not None:
             found.append(_micros(column, bounds[1]))
     return max(found, default=None)
 
 
 def _micros(column: str, value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    try:
-        moment = datetime.fromisoformat(str(value))
-    except ValueError:
+    moment = moment_of(value)
+    if moment is None:
         raise InvalidSpec(
             f"The column {column} holds {shown(str(value))}, which is no date or time.",
             hint="A rule of freshness needs a column of dates or timestamps.",
-        ) from None
-    return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * _MICROS)
+        )
+    return moment
 
 
 def _moment(micros: int) -> str:
-    text = datetime.fromtimestamp(micros / _MICROS, UTC).strftime("%Y-%m-%d %H:%M")
+    days, rest = divmod(micros, MICROS_OF_DAY)
+    minutes = rest // (60 * _MICROS)
+    text = f"{day_text(days)} {minutes // 60:02}:{minutes % 60:02}"
     return text.removesuffix(" 00:00") + " UTC" * (not text.endswith("00:00"))
 
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Precondition
 from trunkline.model.tables import ScanFile, Schema
-from trunkline.model.types import parse_type
+from trunkline.model.types import DataType, parse_type
 from trunkline.tables.layout import hive_values
 from trunkline.tables.pathvalues import scalar_of
+from trunkline.tables.values import parse_stats, read_bounds
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema as IcebergSchema
     from pyiceberg.types import PrimitiveType
 
 _EXACT = Context(prec=76)
-_INTEGERS = ("tinyint", "smallint", "int", "bigint", "timestamp", "timestamp_ntz")
 
 
 @dataclass(slots=True)
@@ -42,10 +40,10 @@ class Bounds:
     def __init__(self, schema: Schema, iceberg: IcebergSchema) -> None:
         from pyiceberg.types import PrimitiveType
 
-        self._columns: dict[str, tuple[int, PrimitiveType, Callable[[Any], Any]]] = {}
+        self._columns: dict[str, tuple[int, PrimitiveType, DataType]] = {}
         for column, one in zip(schema, iceberg.fields, strict=True):
             if isinstance(one.field_type, PrimitiveType):
-                found = (one.field_id, one.field_type, _plain(column.type))
+                found = (one.field_id, one.field_type, parse_type(column.type))
                 self._columns[column.name.casefold()] = found
 
     def of(self, file: ScanFile) -> Metrics:
@@ -53,19 +51,22 @@ class Bounds:
         from pyiceberg.conversions import to_bytes
 
         found = Metrics()
-        stats = json.loads(file.stats, parse_float=Decimal) if file.stats else {}
-        for name, (least, greatest, nulls) in stats.items():
-            column = self._columns.get(name.casefold())
+        for name, told in parse_stats(file.stats).items():
+            column = self._columns.get(name)
             if column is None:
                 continue
-            number, type_, plain = column
-            if file.rows is not None:
+            number, type_, kind = column
+            known = read_bounds(kind, told)
+            if file.rows is not None and known.nulls is not None:
                 found.values[number] = file.rows
-                found.nulls[number] = nulls
-            for value, bounds in ((least, found.lower), (greatest, found.upper)):
+                found.nulls[number] = known.nulls
+            if kind.name == "boolean":
+                continue
+            for value, bounds in ((known.least, found.lower), (known.greatest, found.upper)):
                 if value is not None:
                     with suppress(ValueError, TypeError, ArithmeticError, struct.error):
-                        bounds[number] = to_bytes(type_, plain(value))
+                        fitting = _decimal(value, kind.scale) if kind.name == "decimal" else value
+                        bounds[number] = to_bytes(type_, fitting)
         return found
 
     def values(self, columns: Schema, folder: str, file: ScanFile) -> list[Any]:
@@ -91,42 +92,11 @@ def folder_values(columns: Schema, texts: Sequence[str | None], path: str) -> li
     return found
 
 
-def _plain(type_: str) -> Callable[[Any], Any]:
-    """From a bound as our statistics have it to one as Iceberg takes it."""
-    kind = parse_type(type_)
-    if kind.name == "decimal":
-        step = Decimal(1).scaleb(-kind.scale)
-        return lambda value: _decimal(Decimal(value), step)
-    if kind.name in _INTEGERS:
-        return _whole
-    if kind.name in ("float", "double"):
-        return float
-    if kind.name == "date":
-        return date.fromisoformat
-    return _text if kind.name == "string" else _unknown
-
-
-def _decimal(value: Decimal, step: Decimal) -> Decimal:
-    found = value.quantize(step, context=_EXACT)
+def _decimal(value: Decimal, scale: int) -> Decimal:
+    found = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     if found != value:
         raise ValueError(f"{value} has more digits than its column")
     return found
-
-
-def _whole(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{value!r} is no whole number")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _unknown(value: Any) -> Any:
-    raise TypeError("its order is not ours to tell")
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,7 @@ from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
 from trunkline.tables.changing.expressions import Expression, explained, expression
-from trunkline.tables.changing.pruning import pruner
+from trunkline.tables.changing.pruning import may_hold
 from trunkline.tables.changing.rewriting import (
     ROW,
     TARGET,
@@ -129,10 +129,7 @@ def _holding(
 ) -> Iterator[tuple[Entry, int]]:
     """The files that hold rows which meet the condition, and how many."""
     columns = condition.columns or table.schema.names[:1]
-    may_hold = pruner(condition.text, table.schema)
-    for entry in table.entries:
-        if not may_hold(entry.stats):
-            continue
+    for entry in may_hold(connection, table.entries, condition.text, table.schema):
         with streaming(connection, rows_of(core, entry, table.path, table.spec, columns)) as stream:
             met = f"count(*) FILTER (WHERE {condition.sql})"
             total, matching = count(connection, f"SELECT count(*), {met} FROM {stream}")

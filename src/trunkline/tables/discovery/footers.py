@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from trunkline.lake.core import Core
@@ -20,13 +19,13 @@ from trunkline.tables.reading.opening import (
     parquet_schema,
     unreadable,
 )
-from trunkline.tables.types import from_arrow, unsupported
+from trunkline.tables.types import from_arrow, from_arrow_type, unsupported
 from trunkline.tables.unite import refuse_twins
+from trunkline.tables.values import MOMENTS, ORDERED, write_bounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LONGEST_TEXT = 64
 MOST_BOUNDS = 200
 """Of wider tables only so many columns have bounds: each costs time in every plan."""
 
@@ -117,15 +116,18 @@ def _with_nanoseconds(type_: pa.DataType) -> Iterator[tuple[str, ...]]:
 
 def bounds(metadata: Any, schema: pa.Schema) -> str:
     """The statistics of an entry from a Parquet footer: {"column":[least,greatest,nulls]}."""
-    import pyarrow.types as kinds
-
     parts = []
+    strange_days = _is_of_other_calendar(metadata.metadata or {})
     for index in range(min(metadata.num_columns, MOST_BOUNDS)):
         leaf = metadata.schema.column(index)
-        place = schema.get_field_index(leaf.path)
-        if place < 0 or leaf.max_repetition_level or kinds.is_nested(schema.field(place).type):
+        # The field `b` of the struct `a` has the path of a column `a.b`, but no name of its own.
+        place = schema.get_field_index(leaf.path) if leaf.name == leaf.path else -1
+        if place < 0 or leaf.max_repetition_level:
             continue
-        type_ = schema.field(place).type
+        try:
+            kind = from_arrow_type(schema.field(place).type).name
+        except ValueError:
+            continue
         found = [
             metadata.row_group(group).column(index).statistics
             for group in range(metadata.num_row_groups)
@@ -133,45 +135,45 @@ def bounds(metadata: Any, schema: pa.Schema) -> str:
         if not found or any(one is None or not one.has_null_count for one in found):
             continue
         nulls = sum(one.null_count for one in found)
-        least, greatest = _range(found, type_)
-        parts.append(f"{json.dumps(leaf.path, ensure_ascii=False)}:[{least},{greatest},{nulls}]")
+        least, greatest = None, None
+        if not (strange_days and kind in ("date", *MOMENTS)) and kind in ORDERED:
+            least, greatest = _range(found, kind, leaf)
+        shown = write_bounds(kind, least, greatest, nulls)
+        parts.append(f"{json.dumps(leaf.path, ensure_ascii=False)}:{shown}")
     return "{" + ",".join(parts) + "}" if parts else ""
 
 
-def _range(found: Sequence[Any], type_: pa.DataType) -> tuple[str, str]:
-    """The bounds over all row groups, as JSON; null if one of them is unknown."""
-    import pyarrow.types as kinds
+def _is_of_other_calendar(told: dict[bytes, bytes]) -> bool:
+    """Whether Spark wrote days before 1582 as in the Julian calendar, and reads them as such."""
+    version = told.get(b"org.apache.spark.version", b"3")
+    return version < b"3" or b"org.apache.spark.legacyDateTime" in told
 
+
+def _range(found: Sequence[Any], kind: str, leaf: Any) -> tuple[Any, Any]:
+    """The bounds over all row groups; None if one of them is unknown."""
     valued = [one for one in found if one.has_min_max]
     if len(valued) < sum(one.num_values > 0 for one in found) or not valued:
-        return "null", "null"
+        return None, None
+    if leaf.physical_type == "INT96":
+        return None, None
+    raw = kind in ("date", *MOMENTS)
     try:
-        if kinds.is_timestamp(type_):
-            least, greatest = (
-                min(one.min_raw for one in valued),
-                max(one.max_raw for one in valued),
-            )
-            return _micros(least, type_.unit, 0), _micros(greatest, type_.unit, 1)
-        least, greatest = min(one.min for one in valued), max(one.max for one in valued)
+        least = min(one.min_raw if raw else one.min for one in valued)
+        greatest = max(one.max_raw if raw else one.max for one in valued)
     except (OverflowError, ValueError, TypeError):
-        return "null", "null"
-    if kinds.is_string(type_) or kinds.is_large_string(type_):
-        # A beginning is less than the whole, so it only does as the lower bound.
-        high = json.dumps(greatest, ensure_ascii=False) if len(greatest) <= LONGEST_TEXT else "null"
-        return json.dumps(least[:LONGEST_TEXT], ensure_ascii=False), high
-    if kinds.is_floating(type_):
-        # Writers leave NaN out of the bounds, but to Spark it is the greatest of all numbers.
-        return (repr(float(least)) if isfinite(least) else "null"), "null"
-    if kinds.is_integer(type_):
-        return str(int(least)), str(int(greatest))
-    if kinds.is_decimal(type_):
-        return format(least, "f"), format(greatest, "f")
-    if kinds.is_date(type_):
-        return f'"{least.isoformat()}"', f'"{greatest.isoformat()}"'
-    return "null", "null"
+        return None, None
+    if isinstance(least, bytes) or isinstance(greatest, bytes):
+        return None, None  # half floats
+    if kind in ("float", "double"):
+        # Writers leave NaN out of the bounds, but it is the greatest of all numbers.
+        return float(least), None
+    if kind in MOMENTS:
+        unit = json.loads(leaf.logical_type.to_json())["timeUnit"]
+        return _micros(least, unit, 0), _micros(greatest, unit, 1)
+    return least, greatest
 
 
-def _micros(value: int, unit: str, up: int) -> str:
-    if unit == "ns":
-        return str(-(-value // 1000) if up else value // 1000)
-    return str(value * {"us": 1, "ms": 1000, "s": 1_000_000}[unit])
+def _micros(value: int, unit: str, up: int) -> int:
+    if unit == "nanoseconds":
+        return -(-value // 1000) if up else value // 1000
+    return value * {"microseconds": 1, "milliseconds": 1000}[unit]

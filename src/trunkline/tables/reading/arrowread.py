@@ -13,7 +13,13 @@ from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema
 from trunkline.tables.describe import Table
 from trunkline.tables.pathvalues import scalar_of
-from trunkline.tables.reading.conditions import Condition, checked, may_match, row_filter
+from trunkline.tables.reading.conditions import (
+    Condition,
+    Predicate,
+    may_match,
+    predicates,
+    row_filter,
+)
 from trunkline.tables.reading.opening import arrow_source, kind_of, open_parquet, unreadable
 from trunkline.tables.types import cast, to_arrow, to_arrow_type
 
@@ -37,8 +43,8 @@ def record_batches(
     import pyarrow as pa
 
     shown = _chosen(table, columns)
-    conditions = checked(where or ())
-    _chosen(table, [name for name, _, _ in conditions])
+    _chosen(table, [name for name, _, _ in where or ()])
+    conditions = predicates(where or (), table.schema)
     return pa.RecordBatchReader.from_batches(
         to_arrow(shown), _all_batches(core, table, shown, conditions)
     )
@@ -95,19 +101,19 @@ def _chosen(table: Table, columns: Sequence[str] | None) -> Schema:
 
 
 def _all_batches(
-    core: Core, table: Table, shown: Schema, conditions: list[Condition]
+    core: Core, table: Table, shown: Schema, conditions: list[Predicate]
 ) -> Iterator[pa.RecordBatch]:
-    needed = shown.names + tuple(name for name, _, _ in conditions)
+    needed = shown.names + tuple(one.column.name for one in conditions)
     wanted = _of_names(table.schema, needed)
     fields = to_arrow(shown)
     for entry, scan, file in _in_order(table):
-        if not may_match(conditions, file, scan, table.schema):
+        if not may_match(conditions, file, scan):
             continue
         try:
             for batch in _file_batches(core, entry, scan, wanted):
                 whole = _fitted(batch, wanted, scan, file)
                 if conditions:
-                    whole = whole.filter(row_filter(conditions, whole, table.schema))
+                    whole = whole.filter(row_filter(conditions, whole))
                 if whole.num_rows:
                     yield whole.select(list(shown.names)).cast(fields)
         except TrunklineError:

@@ -1,20 +1,16 @@
 package io.trunkline;
 
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.math.BigDecimal;
-import java.math.BigInteger;
-import java.time.Instant;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.ZoneOffset;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
@@ -23,172 +19,225 @@ import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
-import org.apache.parquet.io.api.Binary;
-import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.LogicalTypeAnnotation.DateLogicalTypeAnnotation;
-import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation;
-import org.apache.parquet.schema.LogicalTypeAnnotation.StringLogicalTypeAnnotation;
 import org.apache.parquet.schema.LogicalTypeAnnotation.TimestampLogicalTypeAnnotation;
-import org.apache.parquet.schema.LogicalTypeAnnotation.TimeUnit;
 import org.apache.parquet.schema.PrimitiveType;
-import org.apache.spark.sql.sources.And;
-import org.apache.spark.sql.sources.EqualNullSafe;
-import org.apache.spark.sql.sources.EqualTo;
-import org.apache.spark.sql.sources.Filter;
-import org.apache.spark.sql.sources.GreaterThan;
-import org.apache.spark.sql.sources.GreaterThanOrEqual;
-import org.apache.spark.sql.sources.In;
-import org.apache.spark.sql.sources.LessThan;
-import org.apache.spark.sql.sources.LessThanOrEqual;
-import org.apache.spark.sql.sources.Or;
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThan;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.In;
+import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.StartsWith;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Least and greatest value of a file's columns, as JSON: {"column": [min, max, nulls]}.
- * Dates are ISO text, timestamps microseconds, decimals numbers.
+ * Least and greatest value of a file's columns, as JSON: {"column": [min, max, nulls]}. They are
+ * held against Spark's own expressions, whose literals have the types of the columns: what is no
+ * plain comparison of a column with a literal, such as one of a struct's field, rules nothing out.
  */
 final class FileStatistics {
-    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final ObjectMapper JSON =
+        new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
     private static final int MOST_COLUMNS = 64;
-    private static final int LONGEST_TEXT = 64;
+    private static final String OTHER_CALENDAR = "org.apache.spark.legacyDateTime";
 
-    private FileStatistics() {}
+    private final Map columns = new HashMap();
+
+    private FileStatistics(JsonNode found) {
+        for (Iterator each = found.fields(); each.hasNext();) {
+            Map.Entry one = (Map.Entry) each.next();
+            columns.put(folded((String) one.getKey()), one.getValue());
+        }
+    }
 
     /** False only if no row of a file with these statistics can pass all filters. */
-    static boolean mayMatch(String statistics, Filter[] filters) {
+    static boolean mayMatch(String statistics, Expression[] filters) {
         if (filters.length == 0 || statistics.isEmpty()) {
             return true;
         }
-        JsonNode columns;
+        FileStatistics found;
         try {
-            columns = (JsonNode) JSON.readTree(statistics);
+            found = new FileStatistics((JsonNode) JSON.readTree(statistics));
         } catch (IOException damaged) {
             return true;
         }
         for (int i = 0; i < filters.length; i++) {
-            if (!mayMatch(columns, filters[i])) {
+            if (!found.mayBe(filters[i])) {
                 return false;
             }
         }
         return true;
     }
 
-    private static boolean mayMatch(JsonNode columns, Filter filter) {
+    private boolean mayBe(Expression filter) {
         if (filter instanceof And) {
-            And both = (And) filter;
-            return mayMatch(columns, both.left()) && mayMatch(columns, both.right());
+            return mayBe(((And) filter).left()) && mayBe(((And) filter).right());
         }
         if (filter instanceof Or) {
-            Or either = (Or) filter;
-            return mayMatch(columns, either.left()) || mayMatch(columns, either.right());
+            return mayBe(((Or) filter).left()) || mayBe(((Or) filter).right());
         }
-        if (filter instanceof EqualTo) {
-            EqualTo one = (EqualTo) filter;
-            return contains((JsonNode) columns.get(one.attribute()), one.value());
+        if (filter instanceof Not) {
+            Expression inner = ((Not) filter).child();
+            if (inner instanceof AttributeReference) {
+                return contains(inner, Boolean.FALSE);
+            }
+            return !(inner instanceof EqualTo) || mayDiffer((EqualTo) inner);
         }
-        if (filter instanceof EqualNullSafe) {
-            EqualNullSafe one = (EqualNullSafe) filter;
-            return one.value() == null || contains((JsonNode) columns.get(one.attribute()), one.value());
+        if (filter instanceof AttributeReference) {
+            return contains(filter, Boolean.TRUE);
+        }
+        if (filter instanceof IsNull) {
+            return mayBeNull(((IsNull) filter).child());
         }
         if (filter instanceof In) {
-            In one = (In) filter;
-            Object[] values = one.values();
-            JsonNode column = (JsonNode) columns.get(one.attribute());
-            for (int i = 0; i < values.length; i++) {
-                if (values[i] == null || contains(column, values[i])) {
+            return mayBeIn((In) filter);
+        }
+        if (filter instanceof InSet) {
+            InSet one = (InSet) filter;
+            for (scala.collection.Iterator each = one.hset().iterator(); each.hasNext();) {
+                if (contains(one.child(), each.next())) {
                     return true;
                 }
             }
             return false;
         }
+        if (filter instanceof StartsWith) {
+            StartsWith one = (StartsWith) filter;
+            return mayStart(one.left(), one.right());
+        }
+        return mayCompare(filter);
+    }
+
+    private boolean mayCompare(Expression filter) {
+        if (filter.children().length() != 2) {
+            return true;
+        }
+        Expression left = (Expression) filter.children().apply(0);
+        Expression right = (Expression) filter.children().apply(1);
+        boolean turned = left instanceof Literal;
+        Expression column = turned ? right : left;
+        Expression other = turned ? left : right;
+        if (!isComparable(column, other)) {
+            return true;
+        }
+        Object value = ((Literal) other).value();
+        if (filter instanceof EqualNullSafe) {
+            return value == null ? mayBeNull(column) : contains(column, value);
+        }
+        if (value == null) {
+            return true;
+        }
+        if (filter instanceof EqualTo) {
+            return contains(column, value);
+        }
         if (filter instanceof GreaterThan) {
-            GreaterThan one = (GreaterThan) filter;
-            return greatest((JsonNode) columns.get(one.attribute()), one.value(), 1);
+            return turned ? least(column, value, -1) : greatest(column, value, 1);
         }
         if (filter instanceof GreaterThanOrEqual) {
-            GreaterThanOrEqual one = (GreaterThanOrEqual) filter;
-            return greatest((JsonNode) columns.get(one.attribute()), one.value(), 0);
+            return turned ? least(column, value, 0) : greatest(column, value, 0);
         }
         if (filter instanceof LessThan) {
-            LessThan one = (LessThan) filter;
-            return least((JsonNode) columns.get(one.attribute()), one.value(), -1);
+            return turned ? greatest(column, value, 1) : least(column, value, -1);
         }
         if (filter instanceof LessThanOrEqual) {
-            LessThanOrEqual one = (LessThanOrEqual) filter;
-            return least((JsonNode) columns.get(one.attribute()), one.value(), 0);
+            return turned ? greatest(column, value, 0) : least(column, value, 0);
         }
         return true;
     }
 
-    private static boolean contains(JsonNode column, Object value) {
-        return least(column, value, 0) && greatest(column, value, 0);
+    private static boolean isComparable(Expression column, Expression other) {
+        return column instanceof AttributeReference && other instanceof Literal
+            && column.dataType().equals(other.dataType());
+    }
+
+    private boolean mayBeIn(In filter) {
+        for (int i = 0; i < filter.list().length(); i++) {
+            Expression one = (Expression) filter.list().apply(i);
+            if (!isComparable(filter.value(), one) || contains(filter.value(), ((Literal) one).value())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether a value may be another: not if all that there are are the same, and this one. */
+    private boolean mayDiffer(EqualTo filter) {
+        boolean turned = filter.left() instanceof Literal;
+        Expression column = turned ? filter.right() : filter.left();
+        Expression other = turned ? filter.left() : filter.right();
+        if (!isComparable(column, other)) {
+            return true;
+        }
+        Object value = Values.own(((Literal) other).value(), column.dataType());
+        Object low = bound(column, 0);
+        Object high = bound(column, 1);
+        return value == null || low == null || high == null
+            || Values.compare(low, value) != 0 || Values.compare(high, value) != 0;
+    }
+
+    private boolean mayBeNull(Expression column) {
+        JsonNode found = found(column);
+        JsonNode nulls = found == null ? null : (JsonNode) found.get(2);
+        return nulls == null || !nulls.isIntegralNumber() || nulls.longValue() != 0;
+    }
+
+    private boolean mayStart(Expression column, Expression other) {
+        if (!isComparable(column, other) || !Values.isPlainText(column.dataType())) {
+            return true;
+        }
+        UTF8String start = (UTF8String) ((Literal) other).value();
+        if (start == null) {
+            return true;
+        }
+        UTF8String low = (UTF8String) bound(column, 0);
+        UTF8String high = (UTF8String) bound(column, 1);
+        boolean above = low != null && !low.startsWith(start) && low.binaryCompare(start) > 0;
+        return !above && (high == null || high.binaryCompare(start) >= 0);
+    }
+
+    private boolean contains(Expression column, Object value) {
+        return value != null && least(column, value, 0) && greatest(column, value, 0);
     }
 
     /** Whether the least value compares to `value` as `limit`, or below; true if unknown. */
-    private static boolean least(JsonNode column, Object value, int limit) {
-        Integer found = column == null ? null : compare((JsonNode) column.get(0), value);
-        return found == null || Integer.signum(found.intValue()) <= limit;
+    private boolean least(Expression column, Object value, int limit) {
+        Object bound = bound(column, 0);
+        Object own = Values.own(value, column.dataType());
+        return bound == null || own == null || Integer.signum(Values.compare(bound, own)) <= limit;
     }
 
-    private static boolean greatest(JsonNode column, Object value, int limit) {
-        Integer found = column == null ? null : compare((JsonNode) column.get(1), value);
-        return found == null || Integer.signum(found.intValue()) >= limit;
+    private boolean greatest(Expression column, Object value, int limit) {
+        Object bound = bound(column, 1);
+        Object own = Values.own(value, column.dataType());
+        return bound == null || own == null || Integer.signum(Values.compare(bound, own)) >= limit;
     }
 
-    private static Integer compare(JsonNode bound, Object value) {
-        if (bound == null || bound.isNull()) {
+    private Object bound(Expression column, int place) {
+        JsonNode found = found(column);
+        return found == null ? null : Values.read((JsonNode) found.get(place), column.dataType());
+    }
+
+    private JsonNode found(Expression column) {
+        if (!(column instanceof AttributeReference)) {
             return null;
         }
-        if (bound.isTextual()) {
-            String text = textOf(value);
-            if (text == null) {
-                return null;
-            }
-            UTF8String left = UTF8String.fromString(bound.textValue());
-            return Integer.valueOf(left.binaryCompare(UTF8String.fromString(text)));
-        }
-        if (bound.isNumber()) {
-            BigDecimal number = numberOf(value);
-            return number == null ? null : Integer.valueOf(bound.decimalValue().compareTo(number));
-        }
-        if (bound.isBoolean() && value instanceof Boolean) {
-            return Integer.valueOf(Boolean.compare(bound.booleanValue(), ((Boolean) value).booleanValue()));
-        }
-        return null;
+        return (JsonNode) columns.get(folded(((AttributeReference) column).name()));
     }
 
-    private static String textOf(Object value) {
-        if (value instanceof String || value instanceof LocalDate || value instanceof java.sql.Date) {
-            return value.toString();
-        }
-        return null;
-    }
-
-    private static BigDecimal numberOf(Object value) {
-        if (value instanceof Double || value instanceof Float) {
-            double number = ((Number) value).doubleValue();
-            return Double.isNaN(number) || Double.isInfinite(number) ? null : new BigDecimal(number);
-        }
-        if (value instanceof BigDecimal) {
-            return (BigDecimal) value;
-        }
-        if (value instanceof Number) {
-            return BigDecimal.valueOf(((Number) value).longValue());
-        }
-        if (value instanceof java.sql.Timestamp) {
-            return micros(((java.sql.Timestamp) value).toInstant());
-        }
-        if (value instanceof Instant) {
-            return micros((Instant) value);
-        }
-        if (value instanceof LocalDateTime) {
-            return micros(((LocalDateTime) value).toInstant(ZoneOffset.UTC));
-        }
-        return null;
-    }
-
-    private static BigDecimal micros(Instant moment) {
-        return BigDecimal.valueOf(moment.getEpochSecond() * 1000000L + moment.getNano() / 1000);
+    private static String folded(String name) {
+        return name.toLowerCase(Locale.ROOT);
     }
 
     /** The statistics of a Parquet file, from its footer. */
@@ -200,10 +249,12 @@ final class FileStatistics {
             for (int i = 0; i < blocks.size(); i++) {
                 merge(merged, ((BlockMetaData) blocks.get(i)).getColumns());
             }
+            boolean otherCalendar = reader.getFooter().getFileMetaData().getKeyValueMetaData()
+                .containsKey(OTHER_CALENDAR);
             ObjectNode found = JsonNodeFactory.instance.objectNode();
             for (Iterator each = merged.entrySet().iterator(); each.hasNext();) {
                 Map.Entry one = (Map.Entry) each.next();
-                ArrayNode bounds = bounds((Statistics) one.getValue());
+                ArrayNode bounds = bounds((Statistics) one.getValue(), otherCalendar);
                 if (bounds != null) {
                     found.set((String) one.getKey(), bounds);
                 }
@@ -235,60 +286,22 @@ final class FileStatistics {
         }
     }
 
-    private static ArrayNode bounds(Statistics statistics) {
+    private static ArrayNode bounds(Statistics statistics, boolean otherCalendar) {
         if (statistics == null) {
             return null;
         }
-        ArrayNode bounds = JsonNodeFactory.instance.arrayNode();
         PrimitiveType type = statistics.type();
-        JsonNode least = null;
-        JsonNode greatest = null;
-        if (statistics.hasNonNullValue()) {
-            least = shown(type, statistics.genericGetMin());
-            greatest = shown(type, statistics.genericGetMax());
-        }
-        bounds.add(least == null || greatest == null ? JsonNodeFactory.instance.nullNode() : least);
-        bounds.add(least == null || greatest == null ? JsonNodeFactory.instance.nullNode() : greatest);
+        boolean strange = otherCalendar
+            && (type.getLogicalTypeAnnotation() instanceof DateLogicalTypeAnnotation
+                || type.getLogicalTypeAnnotation() instanceof TimestampLogicalTypeAnnotation);
+        boolean known = statistics.hasNonNullValue() && !strange
+            && type.getPrimitiveTypeName() != PrimitiveTypeName.INT96;
+        JsonNode least = known ? Values.written(type, statistics.genericGetMin(), false) : null;
+        JsonNode greatest = known ? Values.written(type, statistics.genericGetMax(), true) : null;
+        ArrayNode bounds = JsonNodeFactory.instance.arrayNode();
+        bounds.add(least == null ? JsonNodeFactory.instance.nullNode() : least);
+        bounds.add(greatest == null ? JsonNodeFactory.instance.nullNode() : greatest);
         bounds.add(statistics.getNumNulls());
         return bounds;
-    }
-
-    private static JsonNode shown(PrimitiveType type, Object value) {
-        LogicalTypeAnnotation logical = type.getLogicalTypeAnnotation();
-        JsonNodeFactory make = JsonNodeFactory.instance;
-        if (logical instanceof DecimalLogicalTypeAnnotation) {
-            int scale = ((DecimalLogicalTypeAnnotation) logical).getScale();
-            BigInteger unscaled = value instanceof Binary
-                ? new BigInteger(((Binary) value).getBytes())
-                : BigInteger.valueOf(((Number) value).longValue());
-            return make.numberNode(new BigDecimal(unscaled, scale));
-        }
-        if (logical instanceof DateLogicalTypeAnnotation) {
-            LocalDate date = LocalDate.ofEpochDay(((Integer) value).longValue());
-            return date.getYear() < 1 || date.getYear() > 9999 ? null : make.textNode(date.toString());
-        }
-        if (logical instanceof TimestampLogicalTypeAnnotation) {
-            TimeUnit unit = ((TimestampLogicalTypeAnnotation) logical).getUnit();
-            long number = ((Long) value).longValue();
-            if (unit == TimeUnit.MICROS) {
-                return make.numberNode(number);
-            }
-            return unit == TimeUnit.MILLIS ? make.numberNode(number * 1000L) : null;
-        }
-        if (logical instanceof StringLogicalTypeAnnotation) {
-            String text = ((Binary) value).toStringUsingUTF8();
-            return text.length() > LONGEST_TEXT ? null : make.textNode(text);
-        }
-        if (value instanceof Boolean) {
-            return make.booleanNode(((Boolean) value).booleanValue());
-        }
-        if (value instanceof Double || value instanceof Float) {
-            double number = ((Number) value).doubleValue();
-            return Double.isNaN(number) || Double.isInfinite(number) ? null : make.numberNode(number);
-        }
-        if (value instanceof Number) {
-            return make.numberNode(((Number) value).longValue());
-        }
-        return null;
     }
 }

@@ -9,13 +9,10 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Predicate$;
-import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory$;
-import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
-import scala.Option;
 import scala.collection.immutable.Seq;
 
 /** The files of a table as a manifest lists them: no file system is asked, at no time. */
@@ -53,7 +50,10 @@ public class LakeIndex implements FileIndex {
 
     public Seq listFiles(Seq partitionFilters, Seq dataFilters) {
         boolean[] wanted = wantedPartitions(partitionFilters);
-        Filter[] filters = translated(dataFilters);
+        Expression[] filters = new Expression[dataFilters.length()];
+        for (int i = 0; i < filters.length; i++) {
+            filters[i] = (Expression) dataFilters.apply(i);
+        }
         List[] found = new List[partitions.length];
         for (int i = 0; i < files.length; i++) {
             int partition = partitionOf[i];
@@ -92,17 +92,6 @@ public class LakeIndex implements FileIndex {
             wanted[i] = test == null || test.eval(partitions[i]);
         }
         return wanted;
-    }
-
-    private static Filter[] translated(Seq dataFilters) {
-        List found = new ArrayList();
-        for (int i = 0; i < dataFilters.length(); i++) {
-            Option one = DataSourceStrategy$.MODULE$.translateFilter((Expression) dataFilters.apply(i), true);
-            if (one.isDefined()) {
-                found.add(one.get());
-            }
-        }
-        return (Filter[]) found.toArray(new Filter[0]);
     }
 
     public Seq rootPaths() {
