@@ -34,7 +34,7 @@ from trunkline.model.expectations import Action
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import Counts, Job, JobState
 from trunkline.model.pipelines import Merge, Mode
-from trunkline.model.tables import TABLE_FILE, Format, Schema, TableSpec
+from trunkline.model.tables import QUARANTINE, TABLE_FILE, Format, Schema, TableSpec
 from trunkline.model.verification import Difference, Verdict, Verification
 from trunkline.pipelines.datums import datum_id, described
 from trunkline.pipelines.plan import IndexLine
@@ -269,7 +269,8 @@ class _Verifying:
             left, right = before.get(folder, []), after.get(folder, [])
             if _bytes_of(left) == _bytes_of(right):
                 continue
-            one, why = self._differing_table(folder, left, right, schemas.get(folder.strip("/")))
+            schema = schemas.get(self._table_of(folder).strip("/"))
+            one, why = self._differing_table(folder, left, right, schema)
             if one is not None:
                 differences.append(one)
                 reasons += [why] if why else []
@@ -303,12 +304,20 @@ class _Verifying:
             )
         return _shown(folder, left.schema, found), ""
 
+    def _table_of(self, folder: str) -> str:
+        """The folder of the table whose rows are there: those in quarantine have its columns."""
+        if not folder.startswith(f"/{QUARANTINE}/"):
+            return folder
+        rule = folder.split("/")[2]
+        rules = {one.name: one.table for one in self._context.spec.expectations}
+        return f"/{rules.get(rule, '')}"
+
     def _source(
         self, folder: str, entries: Sequence[Entry], schema: Schema | None
     ) -> Source | None:
         if not entries:
             return None
-        spec = recorded_spec(self._core, self._tree, folder)
+        spec = recorded_spec(self._core, self._tree, self._table_of(folder))
         if schema is not None:
             partition_by = self._context.spec.transform.partition_by
             spec = TableSpec(Format.PARQUET, schema, partition_by, evolved=True)
