@@ -249,3 +249,21 @@ def test_foreign_files_with_values_that_readers_see_differently_are_refused(lake
         lake.put(f"{name}@main:/{name}.parquet", file)
         with pytest.raises(TrunklineError, match=said):
             lake.table(name).arrow()
+
+
+def test_types_that_older_lakes_recorded_without_quotes_are_read(lake, spark):
+    lake.write_table("orders", pa.table({"id": [1], "s": [{"user-id": 1, "2024": 2}]}))
+    text = lake.read("orders@main:/_table.json").decode()
+    assert "struct<`user-id`:bigint,`2024`:bigint>" in text
+    with lake.commit("orders@main") as commit:
+        commit.put("/_table.json", text.replace("`", "").encode())
+    table = lake.table("orders")
+    for found in (table.arrow(), lake.sql("SELECT * FROM orders").arrow(), table.spark().toArrow()):
+        assert found["s"].to_pylist() == [{"user-id": 1, "2024": 2}]
+    text = text.replace("struct<`user-id`:bigint,`2024`:bigint>", "vector")
+    with lake.commit("orders@main") as commit:
+        commit.put("/_table.json", text.encode())
+    with pytest.raises(TrunklineError, match='Column "s" of orders@main has the type vector'):
+        lake.table("orders").arrow()
+    lake.write_table("orders", nested(a=1), mode="overwrite")
+    assert lake.table("orders").arrow()["s"].to_pylist() == [{"a": 1}]
