@@ -131,12 +131,13 @@ def enter(root: str, shown: Mapping[str, str], kept: Mapping[str, bool]) -> None
     _mount("tmpfs", root, "tmpfs", 0, "mode=755")
     for entry in os.scandir("/"):
         target = root + entry.path
-        if entry.is_symlink():
-            os.symlink(os.readlink(entry.path), target)
-        elif entry.path in shown:
+        if entry.path in shown:
             os.mkdir(target)
+        elif entry.is_symlink():
+            os.symlink(os.readlink(entry.path), target)
         else:
-            _show(entry.path, target)
+            with suppress(OSError):  # such as another user's, which even root may not look into
+                _show(entry.path, target)
     for place, folder in shown.items():
         os.makedirs(root + place, exist_ok=True)
         _mount(folder, root + place, None, _BIND)
