@@ -1,6 +1,7 @@
 """Rows merged, updated and deleted: only files that hold them are written anew."""
 
 from datetime import date, datetime
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -205,3 +206,65 @@ def test_a_delete_bears_an_append(filled):
     filled.delete_from("orders", "id < 5")
     slow.__exit__(None, None, None)
     assert ids(filled) == [*range(5, 30), 40]
+
+
+BIG = Decimal("12345678901234567.89")
+NASTY = {
+    "f": pa.array([0.1, None], pa.float32()),
+    "x": pa.array([0.1, 0.3]),
+    "z": pa.array([float("nan"), 1.0]),
+    "m": pa.array([BIG, BIG], pa.decimal128(20, 2)),
+    "big": pa.array([2**53 + 1, 2**53 + 1]),
+    "day": pa.array([date(1, 1, 1), date(9999, 12, 31)]),
+    "t": pa.array([datetime(1, 1, 1), datetime(9999, 12, 31)], pa.timestamp("us")),
+    "s": pa.array(["\uffee", "\U0001f600"]),
+    "p": pa.array([{"n": 1}, {"n": 2}]),
+    "n": pa.array([7, 7]),
+}
+
+
+@pytest.mark.parametrize(
+    "condition, matching",
+    [
+        ("f = 0.1", 1), ("f >= 0.1", 1), ("f <= 0.1", 1), ("f IN (0.1)", 1), ("f = 1e-1", 0),
+        ("x = 0.1", 1), ("x >= 0.3", 1), ("x BETWEEN 0.1 AND 0.3", 2), ("x IN (0.3, 9)", 1),
+        ("z = 'NaN'", 1), ("z > 1e308", 1), ("m = 12345678901234567.89", 2), ("f IS NULL", 1),
+        ("m = '12345678901234567.89'", 2), ("m > 12345678901234567", 2), ("m = 1.5", 0),
+        ("big = 9007199254740993", 2), ("big = 9007199254740992", 0),
+        ("big > 9007199254740992.5", 2),
+        ("day = DATE '0001-01-01'", 1), ("day = '9999-12-31'", 1),
+        ("day < TIMESTAMP '0001-01-01 00:00:01'", 1), ("t = '9999-12-31'", 1),
+        ("t < TIMESTAMP '1500-01-01'", 1), ("s > '\uffef'", 1), ("s = '\uffee'", 1),
+        ("p.n = 2", 1), ("p.n = 7", 0), ("n = 7 AND p.n = 1", 1), ("n = '7'", 2),
+    ],
+)  # fmt: skip
+def test_what_a_condition_finds_is_deleted(lake, condition, matching):
+    """An erasure that does not erase is the worst that skipping could do."""
+    lake.write_table("orders", pa.table(NASTY))
+    lake.write_table("orders", pa.table({name: values[:0] for name, values in NASTY.items()}))
+    found = lake.sql(f"SELECT count(*) FROM orders WHERE {condition}").rows()
+    assert found == [(matching,)]
+    assert lake.update_table("orders", {"n": "0"}, condition).updated == matching
+    lake.update_table("orders", {"n": "7"})
+    assert lake.delete_from("orders", condition).deleted == matching
+    assert lake.sql(f"SELECT count(*) FROM orders WHERE {condition}").rows() == [(0,)]
+    assert lake.table("orders").arrow().num_rows == 2 - matching
+
+
+@pytest.mark.parametrize(
+    "where, matching",
+    [
+        (("x", "=", 0.1), 1), (("x", ">=", Decimal("0.3")), 1), (("f", "=", 0.1), 1),
+        (("m", "=", float(BIG)), 0), (("m", "=", BIG), 2), (("m", "=", str(BIG)), 2),
+        (("m", ">", 12345678901234567), 2), (("m", "<", 12345678901234567.0), 2),
+        (("big", "=", 2**53 + 1), 2), (("big", "=", float(2**53)), 0), (("big", ">", 1.5), 2),
+        (("z", "=", float("nan")), 1), (("z", ">", 1), 1), (("z", "!=", 1.0), 1),
+        (("day", "=", datetime(9999, 12, 31)), 1), (("day", "<", datetime(1, 1, 1, 1)), 1),
+        (("day", "<", "+10000-01-01"), 2), (("t", "=", "9999-12-31"), 1),
+        (("t", ">=", date(9999, 12, 31)), 1), (("t", "in", [datetime(1, 1, 1), None]), 1),
+        (("s", ">", "\uffef"), 1), (("f", "!=", 7), 1),
+    ],
+)  # fmt: skip
+def test_conditions_without_sql_find_all_rows(lake, where, matching):
+    lake.write_table("orders", pa.table(NASTY))
+    assert lake.table("orders").arrow(where=[where]).num_rows == matching

@@ -26,7 +26,6 @@ _OPTIONS: dict[str, Any] = {
     "compression": "zstd",
     "compression_level": 3,
     "use_dictionary": True,
-    "write_statistics": True,
     "write_page_index": True,
     "write_page_checksum": True,
     "data_page_size": 1 << 20,
@@ -50,7 +49,9 @@ class ParquetFile:
         self._file = pa.PythonFile(self._sink, mode="w")
         self._inside = [name for name in schema.names if name not in in_folders]
         inside = pa.schema([schema.field(name) for name in self._inside])
-        self._writer = parquet.ParquetWriter(self._file, inside, **_OPTIONS)
+        self._writer = parquet.ParquetWriter(
+            self._file, inside, **_OPTIONS, write_statistics=_with_statistics(inside)
+        )
         self._bounds = Bounds(schema)
         self._start = f"{{{IN_FOLDERS}," if in_folders else "{"
         self.rows = 0
@@ -78,6 +79,23 @@ class ParquetFile:
 
     def discard(self) -> None:
         self._sink.discard()
+
+
+def _with_statistics(schema: pa.Schema) -> bool | list[str]:
+    """Columns whose bounds the file itself may have: of floats NaN would be left out of them, and
+    readers such as DuckDB and Spark then leave out its rows, though it is the greatest to them.
+    """
+    from pyarrow import types
+
+    kinds = [str(field.type) for field in schema]
+    if not any(name in kind for kind in kinds for name in ("float", "double")):
+        return True
+    # Fields of structs have paths that only the writer knows.
+    return [
+        field.name
+        for field in schema
+        if not types.is_nested(field.type) and not types.is_floating(field.type)
+    ]
 
 
 class _Sink:

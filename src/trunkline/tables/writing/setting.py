@@ -31,7 +31,7 @@ _OPTIONS = {
         "allowSingleQuotes allowNumericLeadingZeros allowBackslashEscapingAnyCharacter "
         f"allowUnquotedControlChars dropFieldIfAllNull {_TEXT}"
     ),
-    Format.PARQUET: "datetimeRebaseMode int96RebaseMode",
+    Format.PARQUET: "",
     Format.ORC: "",
 }
 _ALIASES = {"delimiter": "sep", "charset": "encoding"}
