@@ -353,3 +353,20 @@ def test_what_the_hints_say_can_be_written(session, stem):
     assert tables.write(session, frame, stem=stem).rows == 1
     types = [one.type for one in tables.schema_of(frame)]
     assert types == ["string"] * 4 + ["binary"] + ["string"] * 3
+
+
+def test_joins_prune_partitions_that_they_cannot_meet(session, stem):
+    frame = orders(session)
+    report = tables.write(session, frame, stem=stem, partition_by=["day"])
+    schema = tables.schema_of(frame)
+    facts = tables.read(session, [scan_of(report.files, schema, parts=("day",))], schema)
+    spark = session.spark
+    days = spark.sql("SELECT date'2026-01-01' + cast(id AS int) AS day, id AS nr FROM range(3)")
+    few = tables.write(session, days, stem=f"{stem}d-")
+    dimension = tables.read(
+        session, [scan_of(few.files, tables.schema_of(days))], tables.schema_of(days)
+    )
+    joined = facts.join(dimension, "day").where("nr = 1").select("id")
+    assert len(report.files) == 6
+    assert files_read(joined) <= 2 + len(few.files)
+    assert sorted(row[0] for row in joined.collect()) == [n for n in range(300) if n % 3 == 1]

@@ -392,3 +392,85 @@ def test_what_python_raises_in_a_worker_is_not_tried_again(tables):
     assert said.startswith("ZeroDivisionError: ")
     assert "work.py:6: return 10 // (v - v)" in said
     assert [job.attempt for job in tables.lake.jobs("wrong")] == [1]
+
+
+def test_any_reader_takes_an_output_as_it_is(tables: Tables):
+    """Rows set aside stay aside, whatever the pattern, and folders tell the partition."""
+    import duckdb
+    import pandas as pd
+    from pyarrow import dataset, parquet
+
+    from trunkline.filesystem import LakeFileSystem
+
+    tables.day(DAYS[0], (1, 5), (2, -1000))
+    tables.day(DAYS[1], (3, 7), (4, -1))
+    tables.sql(
+        "clean",
+        "SELECT id, amount, day FROM orders",
+        partition_by=["day"],
+        expectations=[{"name": "positive", "expr": "amount >= 0", "action": "quarantine"}],
+    )
+    tables.sql("count", "SELECT count(*) AS n FROM clean", tl.pfs("clean", "/"), mode="whole")
+    tables.run_well()
+    assert tables.rows("count@main") == [(2,)]
+    aside = tables.rows("clean@main:/_quarantine/positive", "id", "day")
+    assert [(n, str(day)) for n, day in aside] == [(2, DAYS[0]), (4, DAYS[1])]
+    fs = LakeFileSystem(tables.lake.location, skip_instance_cache=True)
+    assert sorted(fs.ls("clean@main", detail=False)) == [f"clean@main/day={d}" for d in DAYS[:2]]
+    found = []
+    with duckdb.connect() as connection:
+        connection.register_filesystem(fs)
+        query = "SELECT id, amount, day FROM read_parquet('tl://clean@main/**/*.parquet')"
+        found.append(connection.sql(query).to_arrow_table().to_pylist())
+    found.append(parquet.read_table("clean@main", filesystem=fs).to_pylist())
+    hive = dataset.dataset("clean@main", filesystem=fs, partitioning="hive")
+    found.append(hive.to_table().to_pylist())
+    options = {"lake": fs.storage_options["lake"]}
+    found.append(pd.read_parquet("tl://clean@main", storage_options=options).to_dict("records"))
+    for rows in found:
+        seen = sorted((int(row["id"]), int(row["amount"]), str(row["day"])) for row in rows)
+        assert seen == [(1, 5, DAYS[0]), (3, 7, DAYS[1])]
+
+
+def test_commands_are_given_folders_without_what_is_kept_beside(tables: Tables):
+    tables.lake.create_repo("raw")
+    tables.put("raw", {"/a.txt": b"1", "/_late/in/x": b"2", "/t/_table.json": b"{}", "/t/b": b"3"})
+    for name, glob in (("whole", "/"), ("late", "/_late/*")):
+        tables.lake.apply(
+            {
+                "pipeline": {"name": name},
+                "input": tl.pfs("raw", glob),
+                "transform": {
+                    "cmd": ["sh"],
+                    "stdin": ["cd /pfs/raw && find . -type f | sort > /pfs/out/seen"],
+                },
+            }
+        )
+    tables.run_well()
+    assert tables.lake.read("whole@main:/seen") == b"./a.txt\n./t/b\n"
+    assert tables.lake.read("late@main:/seen") == b"./_late/in/x\n"
+
+
+def test_values_of_folders_reach_spark_as_they_are(tables: Tables):
+    """A line in one of them moved all that came after it into other partitions."""
+    tables.lake.create_repo("odd")
+    values = ["a\nb", "c", "d", "\\N", "e\tf", "01", None, "g/h=i%"]
+    names = ["a%0Ab", "c", "d", "%5CN", "e%09f", "01", "__HIVE_DEFAULT_PARTITION__", "g%2Fh%3Di%25"]
+    tables.put("odd", {f"/k={one}/a.csv": csv((n,), header="n") for n, one in enumerate(names)})
+    tables.sql("plain", "SELECT n, k FROM odd", tl.pfs("odd", "/"), mode="whole")
+    tables.sql(
+        "parted", "SELECT n, k FROM plain", tl.pfs("plain", "/"), partition_by=["k"], mode="whole"
+    )
+    tables.run_well()
+    assert tables.rows("plain@main", "n", "k") == sorted(enumerate(values), key=repr)
+    assert tables.rows("parted@main", "n", "k") == sorted(enumerate(values), key=repr)
+    by_sql = tables.lake.sql("SELECT n, k FROM parted").rows()
+    assert sorted(map(tuple, by_sql), key=repr) == sorted(enumerate(values), key=repr)
+
+
+def test_an_empty_text_is_no_partition(tables: Tables):
+    tables.day(DAYS[0], (1, 5))
+    tables.sql("parted", "SELECT id, '' AS k FROM orders", partition_by=["k"], mode="each")
+    (job,) = tables.run()
+    assert job.state is JobState.FAILURE
+    assert 'A row has an empty text in "k", which its table is partitioned by' in job.reason

@@ -207,3 +207,28 @@ def test_ten_times_the_files_are_ten_times_the_work(name: str) -> None:
         for count in (1000, 10_000)
     }
     assert_linear(lambda count: list(matches(leaf, 0, listings[count])))
+
+
+@pytest.mark.parametrize(
+    ("glob", "found"),
+    [
+        ("/*", ["/_own/", "/a", "/t/"]),
+        ("/**", ["/_own/", "/_own/x", "/a", "/t/", "/t/b"]),
+        ("/_quarantine/*", ["/_quarantine/rule/"]),
+        ("/{_ingest,t}/*", ["/_ingest/taken/", "/t/b"]),
+        ("/_late/", ["/_late/"]),
+        ("/t/_table.json", ["/t/_table.json"]),
+        ("/", ["/"]),
+    ],
+)
+def test_what_the_lake_keeps_beside_files_is_no_datum(glob: str, found: list[str]):
+    beside = (
+        "_quarantine/rule/q",
+        "_late/in/l",
+        "_malformed/m",
+        "_ingest/taken/i",
+        "t/_table.json",
+    )
+    held = tree({f"/{name}": n for n, name in enumerate(("a", "t/b", "_own/x", *beside))})
+    seen = [match.path.decode() for match in matches(pfs("in", glob), 0, held)]
+    assert seen == found

@@ -128,6 +128,8 @@ def _by_paths(spark: SparkSession, scan: Scan) -> DataFrame:
         reader = spark.read.schema(ddl(scan.schema)).options(**dict(scan.options))
         frame = reader.format(scan.format.value).load([spark_uri(file.uri) for file in files])
         for column, value in zip(scan.path_columns, values, strict=True):
+            if value is not None and column.type == "timestamp" and value[-1].isdigit():
+                value += "Z"  # whatever zone the session has
             frame = frame.withColumn(column.name, f.lit(value).cast(column.type))
         whole = frame if whole is None else whole.unionAll(frame)
     return whole if whole is not None else spark.createDataFrame([], ddl(scan.schema))

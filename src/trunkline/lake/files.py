@@ -11,7 +11,7 @@ from blake3 import blake3
 from trunkline.errors import CorruptObject, Erased, NotFound, Usage
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree, prefix_end
-from trunkline.model.entries import Entry
+from trunkline.model.entries import IN_FOLDERS, Entry, line_path
 from trunkline.model.files import FileInfo, FileType
 from trunkline.model.hidden import hidden, shown
 from trunkline.model.suggest import did_you_mean
@@ -157,15 +157,21 @@ def copied(tree: Tree, source: str, target: str, where: str) -> Iterator[bytes]:
     old, new = source.encode(), target.encode()
     line = tree.find(old)
     if line is not None:
-        yield new + line[len(old) :]
+        yield _copied(line, new)
         return
     folder, into = old.rstrip(b"/") + b"/", new.rstrip(b"/") + b"/"
     found = False
     for line in tree.scan(folder):
         found = True
-        yield into + line[len(folder) :]
+        yield _copied(line, into + line_path(line)[len(folder) :])
     if not found:
         raise _missing(tree, source, where)
+
+
+def _copied(line: bytes, path: bytes) -> bytes:
+    if IN_FOLDERS.encode() in line:
+        return Entry.decode(line).copied(path.decode()).encode()
+    return path + line[len(line_path(line)) :]
 
 
 def read(core: Core, entry: Entry, start: int = 0, length: int | None = None) -> Iterator[bytes]:

@@ -72,6 +72,16 @@ class Entry:
         """BLAKE3 of the bytes, whatever `hash` stands for."""
         return self.byte_hash or self.hash
 
+    def copied(self, path: str) -> Entry:
+        """The same file at another path.
+
+        What is known of the rows of a table's file counts the names of its folders in. In other
+        folders it has other rows, and no more is known of it than of any file.
+        """
+        if is_in_folders(self.stats) and _folders(path) != _folders(self.path):
+            return replace(self, path=path, hash=self.checksum, byte_hash="", stats="")
+        return replace(self, path=path)
+
     def without_bounds(self) -> Entry:
         """With the names of its columns, but none of the values that were in them."""
         if not self.stats:
@@ -79,6 +89,19 @@ class Entry:
         columns = json.loads(self.stats).items()
         plain = {name: [None, None, *rest] for name, (_, _, *rest) in columns}
         return replace(self, stats=json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+
+
+IN_FOLDERS = '"/":[null,null,-1]'
+"""The first of the statistics of a table's file that lacks the columns of its folders."""
+
+
+def is_in_folders(stats: str) -> bool:
+    """Whether a file is known to have its partition's values in the names of folders alone."""
+    return stats.startswith("{" + IN_FOLDERS)
+
+
+def _folders(path: str) -> list[str]:
+    return [one for one in path.split("/")[:-1] if "=" in one]
 
 
 def line_path(line: bytes) -> bytes:

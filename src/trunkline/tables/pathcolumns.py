@@ -17,14 +17,6 @@ _day = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 
 Values = tuple[str | None, ...]
 
-IN_FOLDERS = '"/":[null,null,-1]'
-"""The first of the statistics of a file that we wrote without the columns of its folders."""
-
-
-def is_in_folders(stats: str) -> bool:
-    """Whether a file is known to have its partition's values in the names of folders alone."""
-    return stats.startswith("{" + IN_FOLDERS)
-
 
 @dataclass(frozen=True, slots=True)
 class PathColumns:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from trunkline.errors import Precondition
+from trunkline.model.suggest import shown
 from trunkline.model.tables import Schema
 from trunkline.model.types import parse_type
 from trunkline.tables.layout import NULL_VALUE, hive_values
@@ -41,6 +42,10 @@ _moment = re.compile(
     r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6})\d*)?)?Z?)?"
 ).fullmatch
 _ERA = 146_097  # days in 400 years
+
+
+class NotAValue(Precondition, ValueError):
+    """The name of a folder that is no value of its column's type."""
 
 
 def hive_folder(columns: Sequence[str], values: Sequence[str | None]) -> str:
@@ -94,21 +99,25 @@ def texts_of(values: pa.Array, type_: str) -> list[str | None]:
 
 @lru_cache(maxsize=1 << 16)
 def scalar_of(text: str | None, type_: str) -> pa.Scalar:
-    """The value that a folder's name stands for. ValueError if it is none of the type."""
+    """The value that a folder's name stands for. NotAValue if it is none of the type."""
     import pyarrow as pa
 
     wanted = to_arrow_type(type_)
     if text is None or type_ == "string":
         return pa.scalar(text, wanted)
-    value = _value(text, type_)
-    if parse_type(type_).name in _TIMES:
-        return pa.scalar(value, pa.int64()).cast(wanted)
-    if type_ == "date":
-        return pa.scalar(value, pa.int32()).cast(wanted)
     try:
+        value = _value(text, type_)
+        if parse_type(type_).name in _TIMES:
+            return pa.scalar(value, pa.int64()).cast(wanted)
+        if type_ == "date":
+            return pa.scalar(value, pa.int32()).cast(wanted)
         return pa.scalar(value, wanted)
-    except (pa.ArrowException, OverflowError):
-        raise ValueError(f"{text} is no {type_}") from None
+    except (pa.ArrowException, ValueError, ArithmeticError):
+        raise NotAValue(
+            f"A folder's name has {shown(text)}, which is no {type_}.",
+            hint="Move its files to another folder, or record the column as string: "
+            "trunkline table set.",
+        ) from None
 
 
 @lru_cache(maxsize=1 << 16)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from trunkline.errors import Precondition
 from trunkline.lake.core import Core
-from trunkline.model.entries import Entry
+from trunkline.model.entries import Entry, is_in_folders
 from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema, TableSpec
 from trunkline.model.types import VOID, parse_type
 from trunkline.tables.discovery.facts import Fact, Shape
-from trunkline.tables.pathcolumns import PathColumns, is_in_folders
+from trunkline.tables.pathcolumns import PathColumns
 from trunkline.tables.physical import scan_uris
 from trunkline.tables.unite import read_as, wider
 

@@ -8,13 +8,13 @@ from itertools import groupby
 from trunkline.errors import NotFound, Precondition
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
-from trunkline.model.entries import TAB, Entry
+from trunkline.model.entries import TAB, Entry, is_in_folders
 from trunkline.model.tables import Format, Schema, TableSpec
 from trunkline.server.iceberg.bounds import folder_values
 from trunkline.tables.describe import Table, data_lines, describe, recorded_spec, tables_in
 from trunkline.tables.discovery.discover import facts_of
 from trunkline.tables.layout import format_of
-from trunkline.tables.pathcolumns import PathColumns, is_in_folders
+from trunkline.tables.pathcolumns import PathColumns
 
 NOTHING = Schema()
 LOOKING = 10

@@ -64,7 +64,7 @@ def copy_object(visit: Visit) -> Answer:
     check_read(visit.asked, etag(entry), changed(commit), "x-amz-copy-source-")
     if (source.ref, source.path) == (key.ref, key.path) and not condition:
         return _copied(etag(entry), changed(commit))
-    line = key.name + entry.encode()[len(source.name) :]
+    line = entry.copied(key.name.decode()).encode()
     requires = frozenset({(source.ref.repo, commit.id)})
     write = Write("COPY", [Act(key.name, line=line)], condition, requires)
     visit.door.gathering.write(visit.author, key.ref, write)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from trunkline.model.entries import IN_FOLDERS
 from trunkline.model.tables import Schema
-from trunkline.tables.pathcolumns import IN_FOLDERS
 from trunkline.tables.pathvalues import scalar_of
 from trunkline.tables.types import from_arrow_type
 from trunkline.tables.values import MOMENTS, ORDERED, write_bounds

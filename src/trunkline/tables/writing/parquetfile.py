@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from blake3 import blake3
 
 from trunkline.lake.transaction import Transaction
-from trunkline.model.entries import Entry
+from trunkline.model.entries import IN_FOLDERS, Entry
 from trunkline.storage.objects.port import ObjectWriter
-from trunkline.tables.pathcolumns import IN_FOLDERS
 from trunkline.tables.writing.bounds import Bounds
 
 if TYPE_CHECKING:
