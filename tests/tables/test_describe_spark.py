@@ -55,6 +55,13 @@ def test_spark_reads_what_arrow_reads(lake, spark, name):
     assert sorted(map(str, theirs)) == sorted(map(str, ours.to_pylist())), key
 
 
+def test_nan_is_found_in_files_whose_bounds_leave_it_out(lake, spark):
+    put(lake, {"/a.parquet": parquet(z=[float("nan"), 1.0], n=[1, 2])})
+    signs = ["= double('NaN')", "> 1e308", ">= 1.5", "<> 1", "NOT IN (1, 2)"]
+    found = [[row.n for row in lake.table("orders").where(f"z {one}").collect()] for one in signs]
+    assert found == [[1]] * len(signs)
+
+
 def test_spark_reads_moments_of_int96_however_deep(lake, spark):
     put(lake, {"/a.parquet": int96(rows_of(EDGES))})
     theirs = lake.table("orders").toArrow().sort_by("id")

@@ -197,3 +197,11 @@ def test_a_column_whose_name_is_a_word_of_sql_must_be_quoted(lake, sql):
         lake.sql("SELECT x ) FROM t")
     assert not caught.value.hint
     assert lake.sql('SELECT "at", "end" FROM t').rows() == [(5, 6)]
+
+
+@pytest.mark.parametrize(
+    "condition", ["z = 'NaN'", "z > 1e308", "z >= 1.5", "z <> 1", "NOT z < 5", "z NOT IN (1, 2)"]
+)
+def test_nan_is_found_in_files_whose_bounds_leave_it_out(lake, condition):
+    put(lake, **{"a.parquet": parquet(z=[float("nan"), 1.0], n=[1, 2])})
+    assert lake.sql(f"SELECT n FROM t WHERE {condition}").rows() == [(1,)]

@@ -140,7 +140,8 @@ def _brought_to(schema: Schema, frame: DataFrame, scan: Scan) -> DataFrame:
     nanoseconds = _nanoseconds(scan)
     has = {one.name.casefold(): one for one in (*scan.schema, *scan.path_columns)}
     wanted = [(one.name, one.type) for one in schema]
-    if [(one.name, one.type) for one in has.values()] == wanted and not nanoseconds:
+    kept = scan.may_be_nan
+    if [(one.name, one.type) for one in has.values()] == wanted and not nanoseconds and not kept:
         return frame
     columns = []
     for name, type_ in wanted:
@@ -148,7 +149,11 @@ def _brought_to(schema: Schema, frame: DataFrame, scan: Scan) -> DataFrame:
         value = f"CAST(NULL AS {type_})"
         if there is not None:
             types = parse_type(there.type), parse_type(type_)
-            value = brought(quoted(there.name), *types, nanoseconds.get(name.casefold(), ()))
+            value = quoted(there.name)
+            if name.casefold() in kept:
+                # So that no comparison reaches the file, whose bounds leave NaN out.
+                value = f"if(isnan({value}), CAST('NaN' AS {there.type}), {value})"
+            value = brought(value, *types, nanoseconds.get(name.casefold(), ()))
         columns.append(f"{value} AS {quoted(name)}")
     return frame.selectExpr(*columns)
 

@@ -177,6 +177,23 @@ class Scan:
     options: tuple[tuple[str, str], ...] = ()
     result: Schema = Schema()
 
+    @property
+    def may_be_nan(self) -> frozenset[str]:
+        """The folded names of columns of floats that may hold NaN, of which nothing is known above.
+
+        A file's own bounds may leave it out. Engines to which it is the greatest of all numbers
+        must not compare there: they would leave out its rows.
+        """
+        floats = {one.name.casefold() for one in self.schema if one.type in ("float", "double")}
+        if not floats or self.format not in (Format.PARQUET, Format.ORC):
+            return frozenset()
+        found: set[str] = set()
+        for stats in {file.stats for file in self.files}:
+            told = json.loads(stats) if stats else {}
+            known = {name.casefold() for name, bounds in told.items() if bounds[1] is not None}
+            found |= floats - known
+        return frozenset(found)
+
 
 @dataclass(frozen=True, slots=True)
 class Written:

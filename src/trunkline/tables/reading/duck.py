@@ -206,7 +206,8 @@ class _Reader:
         sample = source if differ else f"read_parquet({_list(paths[:1])}, {options})"
         if any(_is_arrows(type_) for _, type_ in self._columns(f"FROM {sample}")):
             return self._arrow(replace(table, scans=(replace(scan, files=tuple(files)),)))
-        return self._brought_to(table.schema, source, sample)
+        kept = replace(scan, files=tuple(files)).may_be_nan
+        return self._brought_to(table.schema, source, sample, kept)
 
     def _arrow(self, table: Table) -> str:
         from trunkline.tables.reading.duck_arrow import ArrowSource
@@ -217,11 +218,17 @@ class _Reader:
         self._connection.register(name, source)
         return self._brought_to(table.schema, name, name)
 
-    def _brought_to(self, schema: Schema, source: str, sample: str) -> str:
-        """The plain source if it has the table's columns already, so that nothing is in the way."""
+    def _brought_to(
+        self, schema: Schema, source: str, sample: str, kept: Collection[str] = ()
+    ) -> str:
+        """The plain source if it has the table's columns already, so that nothing is in the way.
+
+        Comparisons with columns that are `kept` do not reach the files: their own bounds leave NaN
+        out, by which DuckDB would leave out its rows.
+        """
         found = self._columns(f"FROM {sample}")
         wanted = [(one.name, to_duckdb_type(one.type)) for one in schema]
-        if found == wanted or found == self._columns(_nothing(schema)):
+        if not kept and (found == wanted or found == self._columns(_nothing(schema))):
             return f"SELECT * FROM {source}"
         has = {name.casefold(): (name, type_) for name, type_ in found}
         columns = []
@@ -229,6 +236,9 @@ class _Reader:
             there, its_type = has.get(name.casefold(), ("", ""))
             if not there:
                 columns.append(f"CAST(NULL AS {type_}) AS {quoted(name)}")
+            elif its_type in ("FLOAT", "DOUBLE") and name.casefold() in kept:
+                value = f"CASE WHEN {quoted(there)} IS NULL THEN NULL ELSE {quoted(there)} END"
+                columns.append(f"CAST({value} AS {type_}) AS {quoted(name)}")
             elif its_type == type_:
                 columns.append(f"{quoted(there)} AS {quoted(name)}")
             elif its_type in _FROM_NS:
