@@ -32,6 +32,8 @@ LONG = (
     "engine/test_checkpoints_spark.py",
     "engine/test_cluster.py",
     "engine/test_tables_cluster.py",
+    "oracle/test_long.py",
+    "oracle/test_types.py",
 )
 
 

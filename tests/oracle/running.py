@@ -122,6 +122,8 @@ def each_or_why(
     ask: Callable[[World, Sequence[Any]], Sequence[Any]], world: World, asked: Sequence[Any]
 ) -> list[Any]:
     """The answers; for a question that raises, what it said. One does not spoil the others."""
+    if not asked:
+        return []
     try:
         return list(ask(world, asked))
     except Exception as error:

@@ -103,7 +103,7 @@ def _within(values: tuple[float, ...]) -> list[float]:
     return [one for one in values if not math.isfinite(one) or abs(one) < 3.4e38]
 
 
-def _single(value: float) -> float:
+def single(value: float) -> float:
     """As a float of 32 bits has it."""
     if not math.isfinite(value):
         return value
@@ -168,7 +168,7 @@ def decimal(precision: int, scale: int) -> Kind:
 
 
 DOUBLE = Kind("double", edges=_DOUBLES)
-FLOAT = Kind("float", edges=tuple(dict.fromkeys(map(_single, _within(_DOUBLES)))))
+FLOAT = Kind("float", edges=tuple(dict.fromkeys(map(single, _within(_DOUBLES)))))
 TEXT = Kind("string", edges=_TEXTS)
 BIGINT = Kind("bigint", edges=_integer(64))
 DATE = Kind("date", edges=_DAYS)

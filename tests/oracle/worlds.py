@@ -28,13 +28,20 @@ class World:
         self.lake = lake
         self.folder = folder
         self.opened = opened
-        self._repos = 0
+        self._repos = self._folders = 0
 
     def new_repo(self) -> str:
         self._repos += 1
         name = f"r{self._repos}"
         self.lake.create_repo(name)
         return name
+
+    def new_folder(self) -> Path:
+        """Outside of the lake."""
+        self._folders += 1
+        made = self.folder / f"out{self._folders}"
+        made.mkdir()
+        return made
 
     def run(self) -> str:
         """Run the pipelines until nothing is left; why the first job failed, if one did."""
