@@ -617,6 +617,12 @@ class TestScratch:
         run = bench.run(bench.work("sh", stdin=(f". {one}",)))
         assert run.text("out") == ["read"]
 
+    def test_a_lake_is_there_for_who_names_it(self, there):
+        lake = Bench(there / ".trunkline")
+        for named, found in ((there, ["store"]), ("/tmp/*", [])):
+            run = lake.run(lake.work(*sh(f"ls {named}/.trunk*/ | grep -x store")))
+            assert run.text("out") == found
+
     def test_what_lies_there_by_chance_is_not_there_and_it_is_said_so(self, bench, there):
         (there / "left").write_text("old\n")
         script = f"mkdir {there} && echo new >> {there}/left; cat {there}/left"

@@ -20,6 +20,7 @@ from trunkline.engine.runner.process import Processes
 from trunkline.engine.runner.task import Work
 from trunkline.engine.runner.workspace import Workspace
 from trunkline.model.pipelines import Sandbox as Choice
+from trunkline.settings import LAKE_FOLDER
 
 SCRATCH = ("/tmp", "/var/tmp")
 """Folders of the machine that a command has to itself."""
@@ -174,7 +175,7 @@ def _kept(work: Work, space: Workspace) -> dict[str, bool]:
     """
     found = dict.fromkeys((top for path in _named(work) if (top := _top(path))), False)
     own = {space.path: False, space.datum: True, space.scratch: True}
-    lake = os.path.dirname(work.store)
+    lake = os.path.dirname(work.store).removesuffix(f"/{LAKE_FOLDER}")
     texts = (*work.cmd, *work.stdin, *work.err_cmd, *work.err_stdin, *work.env.values())
     if _top(lake) and any(lake in text for text in texts):
         own[lake] = True
