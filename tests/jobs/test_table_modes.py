@@ -115,11 +115,77 @@ def test_together_runs_only_the_days_that_changed_as_one_spark_job(tables):
     assert len(kept) == 3
 
 
+def test_a_file_that_changes_the_types_of_others_computes_those_anew(tables):
+    """One n/a in a later day made text of all numbers, but for the days that were computed."""
+    text = """SELECT day, try_cast(max(amount) AS double) AS most, count(DISTINCT amount) AS kinds,
+              any_value(typeof(amount)) AS type FROM orders GROUP BY day"""
+    tables.day(DAYS[0], (1, 9), (2, 10), (3, "1.0"), (4, 1))
+    tables.day(DAYS[1], (1, 7), (2, 7.5))
+    tables.sql("kinds", text, mode="together", partition_by=["day"])
+    tables.sql("each", text, mode="each")
+    row_by_row = "SELECT id, CAST(amount AS string) AS a FROM orders"
+    tables.sql("log", row_by_row, tl.pfs("orders"), mode="append")
+    tables.sql("fresh", row_by_row, tl.pfs("orders"), mode="append", on_change="refresh")
+    tables.run_well()
+    first = {(7.5, 2, "double"), (10.0, 3, "double")}
+    assert set(tables.rows("kinds@main", "most", "kinds", "type")) == first
+    tables.put("orders", {f"/day={DAYS[2]}/a.csv": csv((5, 3.5), header="id,amount")})
+    found = {str(job.pipeline): job for job in tables.run_well()}
+    assert found["kinds"].counts.skipped == 2, "a new day of the same types"
+    tables.put("orders", {f"/day={DAYS[3]}/a.csv": csv((6, "n/a"), (7, 3), header="id,amount")})
+    found = {str(job.pipeline): job for job in tables.run()}
+    assert "change the types" in (found["log"].reason or "")
+    assert found["kinds"].state is found["fresh"].state is JobState.SUCCESS
+    tables.sql("scratch", text, mode="together", partition_by=["day"])
+    tables.run()
+    assert (9.0, 4, "string") in tables.rows("kinds@main", "most", "kinds", "type")
+    for name in ("kinds", "each"):
+        assert tables.rows(f"{name}@main") == tables.rows("scratch@main")
+    assert {"9", "1.0"} <= {a for (a,) in tables.rows("fresh@main", "a")}
+    tables.put("orders", {f"/day={DAYS[3]}/a.csv": None})
+    tables.run()
+    last = set(tables.rows("kinds@main", "most", "kinds", "type"))
+    assert last == {*first, (3.5, 1, "double")}, "and back again"
+
+
+def test_what_brings_partitions_together_is_refused_with_its_place(tables):
+    """Days one after the other gave other rows than all at once."""
+    tables.day(DAYS[0], (1, 2.0))
+    text = """CREATE TEMP VIEW sums AS SELECT day, sum(amount) AS n FROM orders GROUP BY day;
+SELECT day, n,
+       n - lag(n) OVER (ORDER BY day) AS more
+FROM sums"""
+    tables.sql("steps", text, mode="together", partition_by=["day"])
+    tables.sql("total", "SELECT count(*) AS n FROM orders", tl.pfs("orders"), mode="append")
+    tables.sql(
+        "moved", "SELECT id, date_add(day, 1) AS day FROM orders",
+        mode="together", partition_by=["day"],
+    )  # fmt: skip
+    source = """
+def f(orders):
+    mean = orders.groupBy("id").avg("amount").withColumnRenamed("avg(amount)", "mean")
+    return orders.join(mean, "id")
+"""
+    tables.spark("means", source, mode="together", partition_by=["day"])
+    said = {str(job.pipeline): job.reason or "" for job in tables.run()}
+    assert "2 | SELECT day, n," in said["steps"]
+    assert "A window brings rows of orders together whatever their day" in said["steps"]
+    assert "use mode: whole" in said["steps"]
+    assert "1 | SELECT count(*) AS n FROM orders" in said["total"]
+    assert "An aggregate looks at several rows of orders" in said["total"]
+    assert "its column day is not as it stands in the rows of orders" in said["moved"]
+    assert "An aggregate brings rows of orders together" in said["means"]
+    assert all(list(tables.lake.ls(f"{name}@main")) == [] for name in said)
+
+
 def test_a_row_outside_the_changed_partitions_fails_and_is_named(tables):
     tables.day(DAYS[0], (1, 2.0), (2, 3.0))
+    tables.lake.create_repo("later")
+    tables.put("later", {"/a.csv": csv((3, DAYS[1]), (4, DAYS[1]), header="id,day")})
     tables.sql(
         "moved",
-        "SELECT id, date_add(day, 1) AS day FROM orders",
+        "SELECT id, day FROM orders UNION ALL SELECT id, day FROM later",
+        tl.cross(tl.pfs("orders", "/day=*/"), tl.pfs("later")),
         mode="together",
         partition_by=["day"],
     )

@@ -46,7 +46,7 @@ def _lineage(df: DataFrame, inputs: Mapping[str, DataFrame]) -> dict[str, list[t
     traces: list[tuple[str, DataFrame, Trace, list[int]]] = []
     for name, frame in inputs.items():
         trace = Trace({}, _each_own)
-        numbers = trace.outputs(_analysed(frame))
+        numbers = trace.outputs(analysed(frame))
         traces.append((name, frame, trace, numbers))
         for column, number in zip(frame.columns, numbers, strict=True):
             known[number] = known.get(number, _NOTHING) | {(name, column)}
@@ -61,13 +61,13 @@ def _lineage(df: DataFrame, inputs: Mapping[str, DataFrame]) -> dict[str, list[t
             yield from (_NOTHING for _ in numbers)
             return
         if again is None:  # rarely needed, and it takes many calls
-            again, relations = _by_relation(traces), _relations(df)
+            again, relations = _by_relation(traces), relations_of(df)
         relation = relations.get(numbers[0], 0)
         for place in range(len(numbers)):
             yield again.get((relation, place), _NOTHING)
 
     trace = Trace(known, leaf)
-    outputs = trace.outputs(_analysed(df))
+    outputs = trace.outputs(analysed(df))
     return {
         column: sorted(trace.found(number))
         for column, number in zip(df.columns, outputs, strict=True)
@@ -80,7 +80,7 @@ def _by_relation(
     """From the places in tables to the inputs' columns."""
     found: dict[tuple[int, int], Sources] = {}
     for name, frame, trace, numbers in traces:
-        relations = _relations(frame)
+        relations = relations_of(frame)
         for column, number in zip(frame.columns, numbers, strict=True):
             for first, place in trace.found(number):
                 key = (relations.get(int(first), 0), int(place))
@@ -88,12 +88,12 @@ def _by_relation(
     return {key: sources for key, sources in found.items() if key[0]}
 
 
-def _analysed(df: DataFrame) -> Node:
+def analysed(df: DataFrame) -> Node:
     nodes = json.loads(df._jdf.queryExecution().analyzed().toJSON())
     return read_plan(nodes)
 
 
-def _relations(df: DataFrame) -> dict[int, int]:
+def relations_of(df: DataFrame) -> dict[int, int]:
     """Which table each leaf of a plan is, by the number of its first column."""
     plan: Any = df._jdf.queryExecution().analyzed()
     system: Any = df.sparkSession._jvm.java.lang.System  # type: ignore[union-attr]
@@ -159,9 +159,9 @@ class Trace:
         """The numbers of a node's columns, in order; all below it has been followed then."""
         below = [self.outputs(child) for child in node.children]
         for value in node.fields.values():
-            for expression in _expressions(value):
+            for expression in expressions(value):
                 if _kind(expression[0]) == "Alias":
-                    self._make(_number(expression[0]), self._refs(expression[1:]))
+                    self._make(number_of(expression[0]), self._refs(expression[1:]))
         return self._columns(node, below)
 
     def _columns(self, node: Node, below: list[list[int]]) -> list[int]:
@@ -205,7 +205,7 @@ class Trace:
             for number, sources in zip(numbers, self._leaf(numbers), strict=True):
                 self._make(number, sources)
             return numbers
-        if any(True for _ in _expressions(fields.get("output"))):
+        if any(True for _ in expressions(fields.get("output"))):
             # A function of whole rows, or of groups of them: any column may be in any other.
             numbers = self._listed(fields["output"])
             every = frozenset(one for side in below for n in side for one in self.found(n))
@@ -218,8 +218,8 @@ class Trace:
     def _make(self, number: int, sources: Sources) -> None:
         self._made[number] = sources
 
-    def _listed(self, expressions: Any) -> list[int]:
-        return [_number(one[0]) for one in _expressions(expressions)]
+    def _listed(self, listed: Any) -> list[int]:
+        return [number_of(one[0]) for one in expressions(listed)]
 
     def _join(self, fields: Json, below: list[list[int]]) -> list[int]:
         how = json.dumps(fields.get("joinType"))
@@ -241,7 +241,7 @@ class Trace:
         found = _NOTHING
         for part in expression:
             if _kind(part) == "AttributeReference":
-                found |= self.found(_number(part))
+                found |= self.found(number_of(part))
             plan = part.get("plan")
             if isinstance(plan, list) and plan:
                 numbers = self.outputs(read_plan(plan))
@@ -249,7 +249,7 @@ class Trace:
         return found
 
 
-def _expressions(value: Any) -> Iterator[list[Json]]:
+def expressions(value: Any) -> Iterator[list[Json]]:
     """The expressions among a node's fields: lists of nodes, as a plan is one."""
     if not isinstance(value, list) or not value:
         return
@@ -257,12 +257,12 @@ def _expressions(value: Any) -> Iterator[list[Json]]:
         yield value
     else:
         for one in value:
-            yield from _expressions(one)
+            yield from expressions(one)
 
 
 def _kind(node: Json) -> str:
     return str(node["class"]).rpartition(".")[2]
 
 
-def _number(node: Json) -> int:
+def number_of(node: Json) -> int:
     return int(node["exprId"]["id"])

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.engine import sqlerrors, tables
+from trunkline.engine import promises, sqlerrors, tables
 from trunkline.engine.driver import load_function, user_error, using
 from trunkline.engine.expectations import NO_RULES, row_rules
 from trunkline.engine.sessions import own_session
@@ -75,6 +75,9 @@ class TableTask:
     commits: Mapping[str, str] = field(default_factory=dict)
     previous: Callable[[str], Source | None] = lambda table: None
     kept: Mapping[str, Source] = field(default_factory=dict)
+    mode: str = ""
+    parts: promises.Parts = field(default_factory=dict)
+    """The inputs of which it sees only a part, and the columns that tell which."""
     version: str = ""
     """Equal for calls of the same code."""
 
@@ -143,7 +146,14 @@ def outputs(
     """What the transform gives for these inputs, by output table; nothing is computed yet."""
     if task.steps:
         _add_views(frames)
-        return _run_sql(spark, task)
+        steps = _run_sql(spark, task)
+        found: Mapping[str, DataFrame] = {
+            step.name if step.kind == "table" else "": frame
+            for step, frame in steps
+            if step.kind in ("table", "result")
+        }
+        _check_promise(session, task, frames, found, steps)
+        return found
     context = TransformContext(
         task.pipeline,
         task.job,
@@ -154,7 +164,20 @@ def outputs(
         task.env,
         partial(_previous, session, spark, task),
     )
-    return _call(task, frames, context)
+    found = _call(task, frames, context)
+    _check_promise(session, task, frames, found)
+    return found
+
+
+def _check_promise(
+    session: Session,
+    task: TableTask,
+    frames: Mapping[str, DataFrame],
+    found: Mapping[str, DataFrame],
+    steps: Sequence[tuple[Step, DataFrame]] = (),
+) -> None:
+    if task.parts and not session.is_connect:
+        promises.check(task.mode, task.parts, frames, found, task.sql, steps)
 
 
 def _previous(
@@ -164,19 +187,16 @@ def _previous(
     return tables.read(session, source.scans, source.schema, spark) if source else None
 
 
-def _run_sql(spark: SparkSession, task: TableTask) -> dict[str, DataFrame]:
-    outputs: dict[str, DataFrame] = {}
+def _run_sql(spark: SparkSession, task: TableTask) -> list[tuple[Step, DataFrame]]:
+    made = []
     for step in task.steps:
         with sqlerrors.at(step, task.sql):
             frame = spark.sql(step.sql)
             frame.schema  # noqa: B018  what is wrong with the text is said here, with its place
-        if step.kind == "result":
-            outputs[""] = frame
-            continue
-        frame.createOrReplaceTempView(f"`{step.name}`")
-        if step.kind == "table":
-            outputs[step.name] = frame
-    return outputs
+        if step.kind != "result":
+            frame.createOrReplaceTempView(f"`{step.name}`")
+        made.append((step, frame))
+    return made
 
 
 def _call(

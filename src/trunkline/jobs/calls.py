@@ -11,6 +11,7 @@ from trunkline.jobs.context import Context
 from trunkline.lake.core import Core
 from trunkline.pipelines import sqltext
 from trunkline.pipelines.requirements import unmet
+from trunkline.pipelines.spec.modes import parts_of
 from trunkline.storage.objects.keys import KeyMaker
 
 
@@ -49,6 +50,8 @@ def call(
         params=params,
         env=env,
         conf=dict(context.spec.spark),
+        mode=str(transform.mode),
+        parts=parts_of(transform, context.leaves),
         commits={one.name: one.commit or "" for one in context.inputs},
         version=f"{context.version.name}:{context.version.digest}",
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trunkline.errors import NotFound, Precondition
+from trunkline.jobs.inputtypes import Retyped, retyped_inputs, same_types
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.environmentedges import branch_read
 from trunkline.lake.manifests import EMPTY, Tree
@@ -54,6 +55,8 @@ class Context:
     last_index: Tree
     borrowed: tuple[str, ...] = ()
     """Killed jobs whose finished datums may be taken over."""
+    retyped: tuple[Retyped, ...] = ()
+    """For each input, the files that are read with other types than their own."""
     replay: frozenset[str] = frozenset()
     """Datums (ids) that run again whatever is known of them, since their rows are quarantined."""
 
@@ -140,7 +143,14 @@ def _context(
         last,
         base.index if last and made and last.id == made.id else index_of(core, last),
         borrowed,
+        retyped_inputs(core, version.spec.transform, tuple(leaves(version.spec.input)), trees),
     )
+
+
+def types_stayed(core: Core, context: Context, trees_before: tuple[Tree, ...]) -> bool:
+    """Whether what the last good job read is still read with the types that it had then."""
+    before = retyped_inputs(core, context.spec.transform, context.leaves, trees_before)
+    return same_types(before, trees_before, context.retyped, context.trees)
 
 
 def index_of(core: Core, job: Job | None) -> Tree:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from trunkline.jobs.context import Context
+from trunkline.jobs.inputtypes import typed
 from trunkline.jobs.ledger import Kept, find_result
 from trunkline.lake.differences import differences
 from trunkline.lake.manifests import Tree
@@ -68,10 +69,11 @@ def decide(
     if trees_before is not None:
         changed = [_changed(old, new) for old, new in zip(trees_before, context.trees, strict=True)]
         changes = delta(context.spec.input, context.trees, changed)
-        steps = plan_delta(changes, context.base.index.find)
+        typed_changes = ((key, one and typed(one, context.retyped)) for key, one in changes)
+        steps = plan_delta(typed_changes, context.base.index.find)
     else:
         steps = plan(
-            datums(context.spec.input, context.trees),
+            (typed(one, context.retyped) for one in datums(context.spec.input, context.trees)),
             context.base.index.scan(ALL),
             code=_code_change(context),
             every_job=every_job,

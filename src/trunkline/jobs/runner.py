@@ -14,7 +14,7 @@ from trunkline.jobs import finishing
 from trunkline.jobs.admission import Admission, admission
 from trunkline.jobs.assembly import Assembly, OutputClash, concatenated
 from trunkline.jobs.claims import Claim, parts_prefix
-from trunkline.jobs.context import Context, load
+from trunkline.jobs.context import Context, load, types_stayed
 from trunkline.jobs.dispatch import encoded_sets
 from trunkline.jobs.finishing import BaseMoved, Stored
 from trunkline.jobs.ledger import GOOD, Kept, Parts, Pointer, ResultWriter, patch, result_line
@@ -162,6 +162,8 @@ class JobRun:
     def _decisions(self, context: Context, tally: Tally, assembly: Assembly) -> Iterator[Decision]:
         """Those that must run; what is reused or dropped is dealt with on the way."""
         before = self._trees_before(context) if can_patch(context) else None
+        if before is not None and not types_stayed(self.core, context, before):
+            before = None
         tally.patched = before is not None
         for one in decide(context, before, self._found(context)):
             if one.verdict is Verdict.KEEP:

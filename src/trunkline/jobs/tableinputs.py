@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from trunkline.engine.transform import Source
 from trunkline.errors import Precondition
 from trunkline.jobs.context import Context
+from trunkline.jobs.inputtypes import table_folder
 from trunkline.jobs.planning import Decision
 from trunkline.lake.core import Core
-from trunkline.lake.manifests import Tree
 from trunkline.model.entries import line_path
 from trunkline.model.inputs import Cron
 from trunkline.model.tables import TABLE_FILE, TableSpec
 from trunkline.pipelines.datums import Datum
-from trunkline.tables.describe import describe, describe_lines, recorded_spec, tables_in
+from trunkline.tables.describe import describe, describe_lines, recorded_spec
 from trunkline.tables.layout import hive_values
 from trunkline.tables.physical import check_references
 
@@ -89,38 +88,6 @@ class TableInputs:
     def _name(self, number: int, path: str) -> str:
         leaf = self._context.leaves[number]
         return f"{leaf.repo}@{leaf.branch}" + (f":{path}" if path != "/" else "")
-
-
-def table_folder(tree: Tree, glob: str, repo: str) -> str:
-    """The table that a glob looks into: the only one at or around its fixed part."""
-    fixed = "/" + "/".join(_fixed_parts(glob))
-    inside, around = [], []
-    for path in tables_in(tree):
-        if path == fixed or path.startswith(fixed.rstrip("/") + "/"):
-            inside.append(path)
-        elif fixed.startswith(path.rstrip("/") + "/"):
-            around.append(path)
-    if fixed in inside:
-        return fixed
-    if len(inside) > 1:
-        names = ", ".join(path.lstrip("/") for path in inside[:5])
-        raise Precondition(
-            f"{repo} holds several tables ({names}), and {glob} takes them all.",
-            hint=f"Read one of them: glob: {inside[0]}/",
-        )
-    # A folder of one table's: /2026/ of a table at the root.
-    return (inside or sorted(around, key=len, reverse=True) or [fixed])[0]
-
-
-@lru_cache(maxsize=256)
-def _fixed_parts(glob: str) -> tuple[str, ...]:
-    """The folders that a glob names as they are, up to the first of key=value."""
-    fixed = []
-    for part in glob.strip("/").split("/"):
-        if not part or "=" in part or re.search(r"[*?\[\]{}()!+@\\|]", part):
-            break
-        fixed.append(part)
-    return tuple(fixed)
 
 
 def _below(path: str) -> bytes:

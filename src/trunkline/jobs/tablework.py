@@ -19,7 +19,7 @@ from trunkline.jobs import calls
 from trunkline.jobs.assembly import Assembly
 from trunkline.jobs.candidate import Candidate, below, folder_of
 from trunkline.jobs.claims import Claim
-from trunkline.jobs.context import Context
+from trunkline.jobs.context import Context, types_stayed
 from trunkline.jobs.expectations import failure_text
 from trunkline.jobs.ledger import GOOD, Parts, Pointer
 from trunkline.jobs.planning import Decision
@@ -147,6 +147,15 @@ class TableWork:
             return None
         if context.base.job.digest != context.version.digest:
             return None
+        if not types_stayed(self._core, context, before):
+            if context.spec.transform.on_change is OnChange.REFRESH:
+                return None
+            raise Precondition(
+                "New files change the types that files are read with which were read before, and "
+                "mode: append only takes what is added.",
+                hint="Record the types (trunkline table set), set on_change: refresh, or run it "
+                "once with --reprocess.",
+            )
         added: dict[int, list[bytes]] = {}
         for number, leaf in enumerate(context.leaves):
             if leaf.reference:

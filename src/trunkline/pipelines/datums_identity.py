@@ -1,7 +1,8 @@
 """What a datum is known by.
 
     key       name@project/repo@branch, 0x1f, path, and so on for each match, joined by 0x1f
-    content   the hashes of the matches, joined by ","
+    content   the hashes of the matches, joined by ","; of tables, "@" and a hash of the types that
+              files are read with, where those are not their own
     id        32 digits of the hash of the key: what the datum reads
     hash      32 digits of the hash of id, content and the version of the pipeline
 

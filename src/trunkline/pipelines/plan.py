@@ -19,6 +19,7 @@ from trunkline.pipelines.datums_match import path_of
 TAB = b"\t"
 NEW = "new"
 INPUT_CHANGED = "input changed"
+OTHER_TYPES = f"{INPUT_CHANGED}: other types"
 CODE_CHANGED = "code changed"
 REPROCESS = "reprocess"
 FAILED_BEFORE = "previous attempt failed"
@@ -160,12 +161,16 @@ def changed_input(datum: Datum, before: bytes) -> str:
     """Which input is not what it was when its content was `before`, in words; '' if none."""
     if datum.content == before:
         return ""
+    own, _, _ = datum.content.partition(b"@")
+    before, _, _ = before.partition(b"@")
+    if own == before:
+        return OTHER_TYPES
     hashes = before.split(b",")
     if len(hashes) != len(datum.matches):
         return INPUT_CHANGED
     changed = [
         match.path
-        for match, old, new in zip(datum.matches, hashes, datum.content.split(b","), strict=True)
+        for match, old, new in zip(datum.matches, hashes, own.split(b","), strict=True)
         if old != new
     ]
     more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""

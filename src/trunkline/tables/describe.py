@@ -119,6 +119,40 @@ def _spelled(recorded: Schema, name: str) -> Schema:
     return Schema(tuple(columns))
 
 
+def retyped(core: Core, tree: Tree, path: str, name: str) -> dict[bytes, str]:
+    """The files of a table that are read with other types than their own: by path, in order, the
+    columns with the types that they get. None of a table whose types are recorded.
+    """
+    spec = recorded_spec(core, tree, path)
+    if spec is not None and len(spec.schema):
+        return {}
+    start = len(path.rstrip("/")) + 1
+    entries = [Entry.decode(line) for line in data_lines(tree, path)]
+    if not entries:
+        return {}
+    known = spec or TableSpec(one_format(entries, name), Schema())
+    facts = _facts(core, entries, known, name)
+    folders = PathColumns.of(entries, start)
+    schema = _discovered(facts, entries, folders, known.format, name)
+    types = {one.name.casefold(): one.type for one in schema}
+    alone: dict[Sequence[str | None], list[tuple[str, str]]] = {}
+    found = {}
+    for entry, fact, values in zip(entries, facts, folders.values, strict=True):
+        if values not in alone:
+            alone[values] = list(folders.types_of(values))
+        own = [(one.name, one.type) for one in fact.shape.schema] if fact is not None else []
+        held = {column.casefold() for column, _ in own}
+        own += [one for one in alone[values] if one[0].casefold() not in held]
+        other = [
+            f"{column} {types[column.casefold()]}"
+            for column, type_ in own
+            if types.get(column.casefold(), type_) != type_
+        ]
+        if other:
+            found[entry.path.encode()] = ", ".join(other)
+    return found
+
+
 def recorded_spec(core: Core, tree: Tree, path: str) -> TableSpec | None:
     """What the folder's `_table.json` says, if it has one."""
     place = f"{path.rstrip('/')}/{TABLE_FILE}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -57,6 +57,12 @@ class PathColumns:
         """The places of columns that a file lacks: one knows better than its folder."""
         names = {name.casefold() for name in held}
         return tuple(n for n, one in enumerate(self.schema) if one.name.casefold() not in names)
+
+    def types_of(self, values: Values) -> Iterator[tuple[str, str]]:
+        """The types that the columns would have if there were these values alone."""
+        for column, value in zip(self.schema, values, strict=True):
+            if value is not None:
+                yield column.name, _type({value})
 
     def only(self, schema: Schema) -> PathColumns:
         """Those that a recorded schema has, with its names and types."""

@@ -8,6 +8,7 @@ import pytest
 
 import trunkline as tl
 from tests.jobs.streaming.lakes import TOTALS, WINDOWS, Streams, marked
+from trunkline.model.jobs import JobState
 from trunkline.model.streams import FlowState
 
 PLAIN = "SELECT user, v FROM clicks"
@@ -119,6 +120,46 @@ WRONG = {
     "no watermark": (WINDOWS, {}, ("watermark",)),
     "a key that is not there": (TOTALS, {"upsert": ["page"]}, ("page", "user")),
 }
+
+
+PER_BATCH = {
+    "a window": (
+        "SELECT user, row_number() OVER (PARTITION BY user ORDER BY v) AS n FROM clicks",
+        "A window looks at several rows",
+    ),
+    "a scalar": (
+        "SELECT user FROM clicks WHERE v > (SELECT avg(v) FROM clicks)",
+        "Streaming query is not allowed in subquery",
+    ),
+    "in": (
+        "SELECT user FROM clicks WHERE v NOT IN (SELECT v FROM clicks WHERE v > 3)",
+        "Streaming query is not",
+    ),
+    "except": (
+        "SELECT user FROM clicks EXCEPT SELECT 'a' AS user FROM clicks",
+        "EXCEPT looks at several rows",
+    ),
+    "groups in pandas": (
+        """
+        def f(clicks):
+            def first(page):
+                return page.head(1)
+            return clicks.groupBy("user").applyInPandas(first, clicks.schema)
+        """,
+        "applyInPandas looks at several rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PER_BATCH)
+def test_what_depends_on_how_rows_fall_into_batches_is_refused(streams: Streams, what: str) -> None:
+    query, word = PER_BATCH[what]
+    streams.stream("wrong", query)
+    streams.put((1, "a", 0), (2, "a", 5))
+    (job,) = streams.drain()
+    assert job.state is JobState.FAILURE
+    assert word in (job.reason or "")
+    assert streams.flow("wrong").position == {}
 
 
 @pytest.mark.parametrize("what", WRONG)

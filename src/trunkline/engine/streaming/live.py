@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 from trunkline.engine import sqlerrors, tables, transform
 from trunkline.engine.buckets import spark_uri
 from trunkline.engine.columns import column_lineage
+from trunkline.engine.promises import WORDS
 from trunkline.engine.sessions import new_session
 from trunkline.engine.sparktypes import refuse_types
 from trunkline.engine.streaming.failures import in_words
 from trunkline.engine.streaming.task import BatchResult, StreamTask
 from trunkline.engine.submit import JobCancelled, explained
 from trunkline.engine.transform import Lineage, Source, TableResult
-from trunkline.errors import Failed
+from trunkline.errors import Failed, TransformFailed
 from trunkline.model.streams import StreamOutput
 from trunkline.storage.crashpoints import crashpoint
 
@@ -41,6 +42,14 @@ _MODES = {StreamOutput.APPEND: "append", StreamOutput.UPSERT: "update"}
 _FILES = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
+# All that keep state from batch to batch. Others would be run on each batch alone.
+_STATEFUL = frozenset(
+    (
+        *("Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark", "Join"),
+        *("TransformWithState", "TransformWithStateInPySpark", "FlatMapGroupsWithState"),
+        *("FlatMapGroupsInPandasWithState", "GlobalLimit", "LocalLimit"),
+    )
+)
 _ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -54,7 +63,15 @@ def stateful_operators(session: Session, task: StreamTask) -> tuple[str, ...]:
         if not found.isStreaming:
             return ()
         names = str(_classes(session).StreamPlans.stateful(found._jdf))
-    return tuple(names.split("\n")) if names else ()
+    found_names = tuple(names.split("\n")) if names else ()
+    for name in found_names:
+        if name not in _STATEFUL:
+            raise TransformFailed(
+                f"{WORDS.get(name, name)} looks at several rows at once, and a batch of a stream "
+                "has only some of them.",
+                hint="Aggregate by a window of time, or use a pipeline of mode: whole.",
+            )
+    return found_names
 
 
 class LiveStream:
@@ -280,8 +297,6 @@ def _output(
 ) -> DataFrame:
     outputs = transform.outputs(session, spark, task.call, frames)
     if set(outputs) != {""}:
-        from trunkline.errors import TransformFailed
-
         raise TransformFailed(
             f"A stream has one output, and {task.call.pipeline} gave {', '.join(outputs)}.",
             hint="Return one DataFrame; make a pipeline of its own for each further table.",

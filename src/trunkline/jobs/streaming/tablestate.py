@@ -10,7 +10,7 @@ from threading import Lock
 from typing import ClassVar
 
 from trunkline.errors import Precondition
-from trunkline.jobs.tableinputs import table_folder
+from trunkline.jobs.inputtypes import table_folder
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.model.entries import Entry, line_hash

@@ -35,6 +35,25 @@ def check_mode(transform: Transform, expression: Input, places: Places) -> None:
             _check_append(expression, places)
 
 
+def parts_of(transform: Transform, inputs: Iterable[Leaf]) -> dict[str, tuple[str, ...]]:
+    """The inputs of which one run sees a part, by name: the columns that tell which part it is,
+    or none where it is new rows.
+    """
+    if not transform.makes_tables or transform.mode not in (Mode.TOGETHER, Mode.APPEND):
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for leaf in inputs:
+        if transform.mode is Mode.APPEND:
+            if not leaf.reference:
+                found[leaf.name] = ()
+            continue
+        wild = {part.key for part in _parts(leaf.glob) if part.wild}
+        if wild:
+            before = found.get(leaf.name, transform.partition_by)
+            found[leaf.name] = tuple(column for column in before if column in wild)
+    return found
+
+
 def _is_one_datum(expression: Input) -> bool:
     return not _has(expression, Union) and all(
         Glob(leaf.glob).is_literal for leaf in leaves(expression)

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils$;
@@ -30,19 +31,32 @@ import scala.runtime.AbstractPartialFunction;
 /** Plans of streams: rows of a batch as part of one, and what its operators refuse as late. */
 public final class StreamPlans {
     private static final String DELAY = "spark.watermarkDelayMs";
-    private static final Set STATEFUL = new HashSet();
+    /** What gives the same rows however the stream is cut into batches. */
+    private static final Set ROW_BY_ROW = new HashSet();
 
     static {
-        STATEFUL.add("Aggregate");
-        STATEFUL.add("Distinct");
-        STATEFUL.add("Deduplicate");
-        STATEFUL.add("DeduplicateWithinWatermark");
-        STATEFUL.add("TransformWithState");
-        STATEFUL.add("TransformWithStateInPySpark");
-        STATEFUL.add("FlatMapGroupsWithState");
-        STATEFUL.add("FlatMapGroupsInPandasWithState");
-        STATEFUL.add("GlobalLimit");
-        STATEFUL.add("LocalLimit");
+        ROW_BY_ROW.add("Project");
+        ROW_BY_ROW.add("Filter");
+        ROW_BY_ROW.add("Union");
+        ROW_BY_ROW.add("Generate");
+        ROW_BY_ROW.add("Expand");
+        ROW_BY_ROW.add("Sample");
+        ROW_BY_ROW.add("Sort");
+        ROW_BY_ROW.add("SubqueryAlias");
+        ROW_BY_ROW.add("View");
+        ROW_BY_ROW.add("WithCTE");
+        ROW_BY_ROW.add("CTERelationDef");
+        ROW_BY_ROW.add("CTERelationRef");
+        ROW_BY_ROW.add("ResolvedHint");
+        ROW_BY_ROW.add("CollectMetrics");
+        ROW_BY_ROW.add("EventTimeWatermark");
+        ROW_BY_ROW.add("Repartition");
+        ROW_BY_ROW.add("RepartitionByExpression");
+        ROW_BY_ROW.add("RebalancePartitions");
+        ROW_BY_ROW.add("MapInPandas");
+        ROW_BY_ROW.add("MapInArrow");
+        ROW_BY_ROW.add("PythonMapInArrow");
+        ROW_BY_ROW.add("LateralJoin");
     }
 
     private StreamPlans() {}
@@ -57,7 +71,7 @@ public final class StreamPlans {
         return (LogicalPlan) plan.transformUp(new Leaves(is));
     }
 
-    /** The operators with state, by the names that Spark has for them, from the sources down. */
+    /** The operators that look at more than one row, by Spark's names, from the sources down. */
     public static String stateful(Dataset rows) {
         List found = new ArrayList();
         collect(rows.queryExecution().analyzed(), found);
@@ -72,16 +86,35 @@ public final class StreamPlans {
         if (!plan.isStreaming()) {
             return false;
         }
-        if (plan.nodeName().equals("Join")) {
-            return ((LogicalPlan) plan.children().apply(0)).isStreaming()
-                && ((LogicalPlan) plan.children().apply(1)).isStreaming();
+        if (plan.children().isEmpty()) {
+            return false;
         }
-        return STATEFUL.contains(plan.nodeName());
+        if (plan instanceof Join) {
+            return !isLookUp((Join) plan);
+        }
+        return !ROW_BY_ROW.contains(plan.nodeName());
+    }
+
+    /** Whether each row of the stream meets a table, and none of the table is kept for want of a
+     *  row that may come in another batch. */
+    private static boolean isLookUp(Join join) {
+        String how = join.joinType().toString();
+        if (how.equals("Inner") || how.equals("Cross")) {
+            return !(join.left().isStreaming() && join.right().isStreaming());
+        }
+        return how.equals("RightOuter") ? !join.left().isStreaming()
+            : !how.equals("FullOuter") && !join.right().isStreaming();
     }
 
     private static void collect(LogicalPlan plan, List found) {
         for (int i = 0; i < plan.children().length(); i++) {
             collect((LogicalPlan) plan.children().apply(i), found);
+        }
+        for (int i = 0; i < plan.subqueries().length(); i++) {
+            LogicalPlan inner = (LogicalPlan) plan.subqueries().apply(i);
+            if (inner.isStreaming()) {
+                found.add(inner);
+            }
         }
         if (isStateful(plan)) {
             found.add(plan);
