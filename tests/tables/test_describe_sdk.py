@@ -78,8 +78,8 @@ def test_days_as_somebody_writes_them(lake):
 
 def test_options_that_only_spark_understands(lake):
     put(lake, {"/a.csv": "id\n1\n"})
-    with pytest.raises(Precondition, match="comment of /a.csv is understood by Spark only"):
-        lake.set_table("orders", options={"comment": "#"})
+    with pytest.raises(Precondition, match="nanValue of orders.* is understood by Spark only"):
+        lake.set_table("orders", options={"nanValue": "#"})
 
 
 def test_set_a_schema(lake, orders):

@@ -3,12 +3,14 @@
 import gzip
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from tests.tables.reading import orc_bytes, parquet, put
 from tests.tables.test_moments import EDGES, int96, rows_of
+from trunkline.errors import TrunklineError
 
 AT = datetime(2026, 1, 1, 12, 0, 0, 123456)
 OLD = datetime(1930, 1, 1, 12, 0, 0, 1)
@@ -68,3 +70,19 @@ def test_spark_reads_moments_of_int96_however_deep(lake, spark):
     assert theirs["valid_to"].to_pylist() == EDGES
     ours = lake.table("orders").arrow().sort_by("id")
     assert theirs.select(["s", "m"]).to_pylist() == ours.select(["s", "m"]).to_pylist()
+
+
+@pytest.mark.parametrize("padding", ["", "x" * 2_000_000])
+def test_an_error_of_spark_names_the_file_of_the_repo(lake, spark, padding):
+    put(lake, {"/ok/b.parquet": parquet(n=[1]), "/sub/a.parquet": parquet(n=[1], s=[padding])})
+    table = lake.table("orders@main:/sub")
+    table.arrow()
+    for broken in (Path(lake.location) / ".trunkline" / "objects").rglob("*"):
+        if broken.is_file() and "manifests" not in broken.parts:
+            broken.chmod(0o600)
+            broken.write_bytes(b"\0" * broken.stat().st_size)
+    for read in (table.collect, lambda: lake.sql('FROM "orders:/sub"', engine="spark").rows()):
+        with pytest.raises(TrunklineError) as caught:
+            read()
+        assert ":/sub/a.parquet cannot be read" in caught.value.message
+        assert "tlslice" not in caught.value.message and "\n" not in caught.value.message

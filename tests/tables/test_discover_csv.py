@@ -128,9 +128,11 @@ def test_many_columns(lake):
 @pytest.mark.parametrize(
     "content, message",
     [
-        ("id,name\n1,Ann\n2,Bob,extra\n", "Line: 3"),
+        ("id,name\n1,Ann\n2,Bob,extra\n", "line 3: 3 cells where there are 2 columns"),
         ("id,ID\n1,2\n", '"id" and "ID"'),
         ("id,id\n1,2\n", '"id" twice'),
+        ("id,v,v\n1,2,3\n", '"v" twice'),
+        ('id,v\n1,"a\n2,b\n', "line 2: a quote that does not end its cell"),
         ("id,name\n1,\xe9\n".encode("latin-1"), "is not UTF-8"),
     ],
 )

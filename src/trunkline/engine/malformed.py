@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from trunkline.engine import tables
 from trunkline.engine.expectations import RowRules
 from trunkline.engine.transform import TableResult
-from trunkline.model.tables import Column, Format, Scan, Schema
+from trunkline.model.tables import FITTING, QUOTED_NULLS, Column, Format, Scan, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -77,6 +77,11 @@ def divide(
 
 def _lenient(scan: Scan) -> Scan:
     options = {**dict(scan.options), "mode": "PERMISSIVE", "columnNameOfCorruptRecord": LINE}
+    if options.pop(QUOTED_NULLS, ""):
+        options["nullValue"] = (
+            ""  # Spark judges each row by its own parser, which knows no other way
+        )
+    options.pop(FITTING, "")
     return replace(
         scan,
         schema=Schema((*scan.schema.columns, Column(LINE, "string"))),

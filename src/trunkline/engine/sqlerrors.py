@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from trunkline.engine.failures import last_line, raised
 from trunkline.errors import DiskFull, TransformFailed, TrunklineError
 from trunkline.pipelines.sqltext import Step, caret
 
 if TYPE_CHECKING:
-    from trunkline.engine.transform import Source
+    from trunkline.model.tables import Scan
+
+
+class Read(Protocol):
+    """A table that Spark reads."""
+
+    @property
+    def scans(self) -> Sequence[Scan]: ...
+
 
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)|line (\d+) pos (\d+)")
 _LINE = re.compile(
@@ -56,7 +64,7 @@ def _place(error: Any) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def in_words(inputs: Mapping[str, Source]) -> Iterator[None]:
+def in_words(inputs: Mapping[str, Read]) -> Iterator[None]:
     """Errors of Spark while a table is computed, in the words of the lake."""
     try:
         yield
@@ -71,7 +79,21 @@ def in_words(inputs: Mapping[str, Source]) -> Iterator[None]:
         raise
 
 
-def _explained(text: str, inputs: Mapping[str, Source]) -> TrunklineError | None:
+@contextlib.contextmanager
+def naming_files(inputs: Mapping[str, Read]) -> Iterator[None]:
+    """Errors of Spark about a file name it as the lake does; all others stay as they are."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.startswith(("pyspark.", "py4j.")):
+            found = about_file(str(error), inputs)
+            if found and _file(str(error), inputs):
+                raise found from None
+        raise
+
+
+def about_file(text: str, inputs: Mapping[str, Read]) -> TrunklineError | None:
+    """An error about a file of these tables, under the name that it has in the lake."""
     if lost := re.search(r"FILE_NOT_EXIST|FileNotFoundException|CRC checksum verification", text):
         what = "damaged" if lost[0].startswith("CRC") else "not in the store"
         return TransformFailed(
@@ -87,6 +109,12 @@ def _explained(text: str, inputs: Mapping[str, Source]) -> TrunklineError | None
             + ".",
             hint="Replace the file, or say how it is written: trunkline table set.",
         )
+    return None
+
+
+def _explained(text: str, inputs: Mapping[str, Read]) -> TrunklineError | None:
+    if found := about_file(text, inputs):
+        return found
     if "No space left on device" in text or "Disk quota exceeded" in text:
         return DiskFull(
             "There is no space left where Spark writes: in the lake's store, or in its own folder.",
@@ -110,7 +138,7 @@ def _cause(text: str) -> str:
     return str((telling or found or [text])[0])
 
 
-def _file(text: str, inputs: Mapping[str, Source]) -> str:
+def _file(text: str, inputs: Mapping[str, Read]) -> str:
     """The file of an input that an error names by its object."""
     for name, source in inputs.items():
         for scan in source.scans:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from trunkline.engine import jar
+from trunkline.engine import jar, texts
 from trunkline.engine.buckets import check, reach, spark_uri
 from trunkline.engine.byname import EPOCHS, Way, brought, counting
 from trunkline.engine.expectations import NO_RULES, RowRules
@@ -61,13 +61,17 @@ def read(
 ) -> DataFrame:
     """The rows of some scans of one table, in the table's columns."""
     spark = spark or session.spark
-    frames = [_brought_to(schema, _frame(session, spark, _counting(scan)), scan) for scan in scans]
+    frames = [_brought_to(schema, _scanned(session, spark, scan), scan) for scan in scans]
     if not frames:
         frames = [spark.createDataFrame([], ddl(schema))]
     whole = frames[0]
     for frame in frames[1:]:
         whole = whole.unionAll(frame)
     return whole
+
+
+def _scanned(session: Session, spark: SparkSession, scan: Scan) -> DataFrame:
+    return texts.made(_frame(session, spark, texts.raw(_counting(scan))), scan)
 
 
 def _frame(session: Session, spark: SparkSession, scan: Scan) -> DataFrame:

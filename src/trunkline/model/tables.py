@@ -12,6 +12,16 @@ TABLE_FILE = "_table.json"
 
 QUARANTINE = "_quarantine"
 
+NULL = "\0null\0"
+"""Spark's `nullValue` where none is told: no cell reads so, and so "" is no null but empty text."""
+
+EXACT, QUOTED_NULLS, FITTING = "exact", "quotedNulls", "fitting"
+"""Options of ours for text files: one that is not written plainly; the columns (a JSON list) that
+are not text and in which quotes with nothing between them are null; and where malformed rows are
+left out, the pattern of each column's values (a JSON object)."""
+
+DROP_MALFORMED = "DROPMALFORMED"
+
 
 FOLDER_TYPES = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from trunkline.engine import sql
-from trunkline.engine.sqlerrors import short
+from trunkline.engine.sqlerrors import about_file, short
 from trunkline.errors import Failed, InvalidQuery, TrunklineError, Unavailable
 from trunkline.query.ducks import Version
 from trunkline.query.edits import Edited
@@ -37,7 +37,7 @@ class SparkAnswer(Answer):
         self._edited = edited
         self._desk = desk
         self._group = f"sql-{uuid4().hex}"
-        views = {
+        self._views = views = {
             name: sql.View(versions[name], table.scans, table.schema)
             for name, table in tables.items()
         }
@@ -73,10 +73,12 @@ class SparkAnswer(Answer):
         try:
             yield
         except sql.errors() as error:
-            raise explain(error, self._edited) from None
+            raise explain(error, self._edited, self._views) from None
 
 
-def explain(error: BaseException, edited: Edited) -> TrunklineError:
+def explain(
+    error: BaseException, edited: Edited, views: Mapping[str, sql.View] | None = None
+) -> TrunklineError:
     """What went wrong in one line; with the place, if it is in the query."""
     if sql.is_gone(error):
         return Unavailable(
@@ -90,6 +92,8 @@ def explain(error: BaseException, edited: Edited) -> TrunklineError:
             hint="Raise it: trunkline config set spark.memory 8GiB.",
         )
     if not sql.is_analysis(error):
+        if told := about_file(text, views or {}):
+            return Failed(told.message, hint=told.hint)
         return Failed(f"The query failed: {message}.")
     found = sql.place(error) or _position(text, edited.text)  # type: ignore[arg-type]
     if found is None:

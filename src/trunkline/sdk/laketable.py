@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from trunkline.lake.core import Core
@@ -136,7 +138,19 @@ class LakeTable(Frames):
         # Notebooks and copy ask for many names that begin so: they must not start Spark.
         if name.startswith("_") and name not in _OF_SPARK:
             raise AttributeError(name)
-        return getattr(self.spark(), name)
+        found = getattr(self.spark(), name)
+        return self._named(found) if isinstance(found, MethodType) else found
+
+    def _named(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """The same, but what it says of a file names it as the lake does."""
+        from trunkline.engine.sqlerrors import naming_files
+
+        @functools.wraps(method)
+        def called(*arguments: Any, **named: Any) -> Any:
+            with naming_files({self._table.name: self._table}):
+                return method(*arguments, **named)
+
+        return called
 
     def __getitem__(self, item: Any) -> Any:
         return self.spark()[item]

@@ -104,6 +104,8 @@ def describe_lines(
         schema = _discovered(facts, entries, folders, known.format, name)
     folders = folders.only(schema)
     table_spec = replace(known, schema=schema)
+    if known.schema.columns and known.format is Format.CSV:
+        _check_values(core, entries, facts, known, name)
     scans = make_scans(core, name, table_spec, entries, facts, folders)
     return Table(name, shown_path or path, table_spec, spec is not None, scans, entries)
 
@@ -184,8 +186,6 @@ def tables_in(tree: Tree) -> list[str]:
 def _facts(core: Core, entries: Sequence[Entry], spec: TableSpec, name: str) -> list[Fact | None]:
     """What is in each file; None where nothing but the recorded spec and the entry is needed."""
     found: list[Fact | None] = [None] * len(entries)
-    if spec.schema.columns and spec.format is Format.JSON:
-        return found
     recorded = bool(spec.schema.columns) and spec.format not in TEXT
     asked = [
         index
@@ -202,6 +202,19 @@ def _facts(core: Core, entries: Sequence[Entry], spec: TableSpec, name: str) -> 
 
         return aligned(found)
     return found
+
+
+def _check_values(
+    core: Core, entries: Sequence[Entry], facts: Sequence[Fact | None], spec: TableSpec, name: str
+) -> None:
+    """Refused now what would fail when it is read: a value that is not of its column's type."""
+    from trunkline.tables.discovery.csvfacts import check_values
+
+    seen: set[int] = set()
+    for entry, fact in zip(entries, facts, strict=True):
+        if fact is not None and id(fact.shape) not in seen:
+            seen.add(id(fact.shape))
+            check_values(core, entry, fact.shape, spec.schema, dict(spec.options), name)
 
 
 def _discovered(

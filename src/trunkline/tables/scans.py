@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
 from trunkline.errors import Precondition
 from trunkline.lake.core import Core
 from trunkline.model.entries import Entry, is_in_folders
-from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema, TableSpec
-from trunkline.model.types import VOID, parse_type
+from trunkline.model.tables import (
+    DROP_MALFORMED,
+    EXACT,
+    FITTING,
+    NULL,
+    QUOTED_NULLS,
+    Column,
+    Format,
+    Scan,
+    ScanFile,
+    Schema,
+    TableSpec,
+)
+from trunkline.model.types import VOID, DataType, parse_type
 from trunkline.tables.discovery.facts import Fact, Shape
+from trunkline.tables.discovery.textclasses import EMPTY, accepted, pattern
 from trunkline.tables.pathcolumns import PathColumns
 from trunkline.tables.physical import scan_uris
 from trunkline.tables.unite import read_as, wider
+
+# Other readers tell an empty cell from an empty text in quotes, and take what has no zone for UTC.
+_CSV = {
+    "mode": "FAILFAST",
+    "enforceSchema": "false",
+    "nullValue": NULL,
+    "emptyValue": "",
+    "timeZone": "UTC",
+}
+# What JSON has in a file, by what it may be in the table and is still read by DuckDB as by Spark.
+_SAME = {
+    "double": ("double", "bigint"),
+    "int": ("bigint",),
+    "smallint": ("bigint",),
+    "tinyint": ("bigint",),
+    "timestamp": ("timestamp", "timestamp_ntz", "date"),
+    "timestamp_ntz": ("timestamp_ntz", "date"),
+}
+_READ = {
+    **_SAME,
+    "decimal": ("double", "bigint", "decimal"),
+    "double": ("double", "bigint", "decimal"),
+}
 
 Reading = tuple[Schema, tuple[tuple[str, str], ...]]
 Way = tuple[Reading, Schema, Schema | None]
@@ -79,16 +116,25 @@ def _by_format(spec: TableSpec, inside: Schema) -> Callable[[Shape | None, Entry
         options = _options(dict(shape.options) | dict(spec.options))
         return _own_types(shape.schema, inside, entry, name), options
 
-    def json(shape: Shape | None, entry: Entry, name: str) -> Reading:
+    def objects(shape: Shape | None, entry: Entry, name: str) -> Reading:
         found = dict(shape.options if shape else ()) | dict(spec.options)
-        return inside, _options({"mode": "FAILFAST"} | found)
+        columns, exact = _json_columns(shape, inside, entry, name)
+        found.pop(EXACT, None)
+        if exact:
+            found[EXACT] = "true"
+        return columns, _options({"mode": "FAILFAST", "timeZone": "UTC"} | found)
 
     def csv(shape: Shape | None, entry: Entry, name: str) -> Reading:
         found = dict(shape.options if shape else ()) | dict(spec.options)
-        options = {"mode": "FAILFAST", "enforceSchema": "false"} | found
-        return _csv_columns(shape, found, inside, entry, name), _options(options)
+        columns = _csv_columns(shape, found, inside, entry, name)
+        if quoted := _quoted_nulls(shape, columns):
+            found[QUOTED_NULLS] = json.dumps(quoted, ensure_ascii=False)
+        if found.get("mode", "").upper() == DROP_MALFORMED:
+            patterns = {one.name: pattern(one.type) for one in columns if accepted(one.type) >= 0}
+            found[FITTING] = json.dumps(patterns, ensure_ascii=False)
+        return columns, _options(_CSV | found)
 
-    return {Format.CSV: csv, Format.JSON: json}.get(spec.format, columnar)
+    return {Format.CSV: csv, Format.JSON: objects}.get(spec.format, columnar)
 
 
 def _refuse_stranger(shape: Shape, inside: Schema, entry: Entry, name: str) -> None:
@@ -122,6 +168,81 @@ def _csv_columns(
         return inside
     pairs = zip(shape.schema, names, strict=True)
     return Schema(tuple(types.get(name) or Column(one.name, "string") for one, name in pairs))
+
+
+def _quoted_nulls(shape: Shape | None, columns: Schema) -> list[str]:
+    """The columns that are no texts, and in which there are empty texts."""
+    if shape is None or len(shape.classes) != len(columns):
+        return []
+    pairs = zip(columns, shape.classes, strict=True)
+    return [one.name for one, seen in pairs if seen & EMPTY and accepted(one.type) >= 0]
+
+
+def _json_columns(
+    shape: Shape | None, inside: Schema, entry: Entry, name: str
+) -> tuple[Schema, bool]:
+    """The columns as the file spells them, and whether only the exact reader reads them."""
+    if shape is None or not shape.schema.columns:
+        return inside, shape is None
+    loose = set(json.loads(dict(shape.options).get(EXACT, "[]")))
+    columns, exact = [], False
+    for column in inside:
+        own = shape.schema.find(column.name)
+        if own is None:
+            columns.append(column)
+            continue
+        columns.append(Column(own.name, column.type))
+        wanted, held = parse_type(column.type), parse_type(own.type)
+        if flaw := _unread(wanted, held, column.name):
+            raise Precondition(
+                f"{entry.path} of {name} cannot be read as JSON: {flaw}.",
+                hint="Mend the file, or choose another type: trunkline table set.",
+            )
+        exact = exact or own.name in loose or not _alike(wanted, held)
+    return Schema(tuple(columns)), exact
+
+
+def _alike(wanted: DataType, held: DataType) -> bool:
+    """Whether DuckDB makes of the one what Spark makes of it."""
+    if held.name == VOID or (held == wanted and not wanted.fields):
+        return wanted.name not in ("decimal", "float", "binary") or held.name == VOID
+    if wanted.name == held.name and wanted.fields:
+        if wanted.name == "array":
+            return _alike(wanted.fields[0][1], held.fields[0][1])
+        inner = dict(held.fields)
+        return wanted.name == "struct" and all(
+            one not in inner or _alike(type_, inner[one]) for one, type_ in wanted.fields
+        )
+    return held.name in _SAME.get(wanted.name, ())
+
+
+def _unread(wanted: DataType, held: DataType, name: str, *, nested: bool = False) -> str:
+    """Why what a file holds cannot be read as what the table says; empty if it can."""
+    if held.name == VOID or wanted.name == "string" or (held == wanted and not wanted.fields):
+        return ""
+    if wanted.name == held.name == "array":
+        return _unread(wanted.fields[0][1], held.fields[0][1], name, nested=True)
+    if wanted.name == "map" and held.name == "struct":
+        inner = ((f"{name}.{key}", type_) for key, type_ in held.fields)
+        flaws = (_unread(wanted.fields[1][1], t, n, nested=True) for n, t in inner)
+        return next(filter(None, flaws), "")
+    if wanted.name == held.name == "struct":
+        inside = dict(held.fields)
+        folded = {one.casefold(): one for one in inside}
+        for one, type_ in wanted.fields:
+            other = folded.get(one.casefold(), one)
+            if one not in inside and other != one:
+                return f"{name}.{one} is spelled {other}, and Spark finds fields by their case"
+            if one in inside:
+                flaw = _unread(type_, inside[one], f"{name}.{one}", nested=True)
+                if flaw:
+                    return flaw
+        return ""
+    if held.name in _READ.get(wanted.name, ()):
+        return ""
+    if nested and held.name == "string" and wanted.name in ("date", "timestamp", "timestamp_ntz"):
+        return ""  # what is inside is not looked at one by one before it is read
+    return f"{name} is {held}, and {wanted} in the table"
 
 
 def _own_types(found: Schema, inside: Schema, entry: Entry, name: str) -> Schema:

@@ -43,13 +43,15 @@ def refuse_twins(names: Iterable[str], where: str) -> None:
     """Spark does not tell `id` from `ID`: such tables can be read by nobody."""
     seen: dict[str, str] = {}
     for name in names:
-        other = seen.setdefault(name.casefold(), name)
-        if other is not name:
+        folded = name.casefold()
+        if folded in seen:
+            other = seen[folded]
             what = f'"{name}" twice' if other == name else f'"{other}" and "{name}"'
             raise Precondition(
                 f"{where} has the columns {what}, which are the same to Spark.",
                 hint="Give one of them another name and put the file again.",
             )
+        seen[folded] = name
 
 
 def wider(one: DataType, two: DataType, lenient: bool) -> DataType | None:

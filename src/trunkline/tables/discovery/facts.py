@@ -20,20 +20,25 @@ VERSION = 4
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The columns in a file and the options that read it. Equal shapes are read alike."""
+    """The columns in a file and the options that read it. Equal shapes are read alike.
+
+    `classes` tell of text what was seen in each column, as bits (`textclasses`).
+    """
 
     schema: Schema
     options: tuple[tuple[str, str], ...] = ()
+    classes: tuple[int, ...] = ()
 
     def encode(self) -> str:
         columns = [[one.name, one.type] for one in self.schema.columns]
-        return json.dumps([columns, self.options], ensure_ascii=False, separators=(",", ":"))
+        whole = [columns, self.options, self.classes]
+        return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def decode(cls, text: str) -> Shape:
-        columns, options = json.loads(text)
+        columns, options, classes = json.loads(text)
         schema = Schema(tuple(Column(name, type_) for name, type_ in columns))
-        return cls(schema, tuple((name, value) for name, value in options))
+        return cls(schema, tuple((name, value) for name, value in options), tuple(classes))
 
 
 @dataclass(frozen=True, slots=True)

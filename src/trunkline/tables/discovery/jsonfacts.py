@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
-from trunkline.model.tables import Column, Schema
+from trunkline.model.tables import EXACT, Column, Schema
 from trunkline.model.types import DataType
 from trunkline.tables.discovery.facts import Fact, Shape
 from trunkline.tables.discovery.textclasses import CLOCK, DAY, LONGER, MOMENT, class_sql, type_of
@@ -37,6 +37,9 @@ def examine(
     """A fact for each file, in order."""
     import duckdb
 
+    from trunkline.tables.reading.textread import check_json_options
+
+    check_json_options(options, where)
     found: dict[str, Fact] = {}
     with local_files(core, entries) as paths, duckdb.connect(":memory:") as connection:
         groups: dict[str, list[int]] = {}
@@ -83,18 +86,20 @@ def _facts(
     for path, count, structure in rows:
         alike.setdefault(structure or "{}", {})[path] = count
     multi = {"multiLine": "true"} if kind != LINES else {}
-    told = tuple(sorted((multi | dict(options)).items()))
+    told = multi | dict(options)
     found = {}
     for structure, counts in alike.items():
         fields = json.loads(structure)
         if not isinstance(fields, dict):
             raise ValueError("what it holds are not objects")
         classes = _classes(connection, list(counts), kind, fields)
+        loose = [name for name, given in fields.items() if _is_loose(given)]
+        exact = {EXACT: json.dumps(loose, ensure_ascii=False)} if loose else {}
         shapes: dict[tuple[int, ...], Shape] = {}
         for path, count in counts.items():
             seen = classes.get(path, (0,) * len(fields))
             if seen not in shapes:
-                shapes[seen] = Shape(_schema(fields, seen), told)
+                shapes[seen] = Shape(_schema(fields, seen), tuple(sorted((told | exact).items())))
             found[path] = Fact(shapes[seen], count)
     return found
 
@@ -146,8 +151,19 @@ def _type(given: Any) -> DataType:
     if isinstance(given, list):
         return DataType("array", fields=(("", _type(given[0]) if given else DataType("void")),))
     if isinstance(given, dict) and given:
+        if len({name.casefold() for name in given}) < len(given):
+            raise ValueError(f"of its fields {', '.join(given)} two differ in case alone")
         return DataType("struct", fields=tuple((name, _type(one)) for name, one in given.items()))
     return DataType(_SCALARS.get(given, "string") if isinstance(given, str) else "string")
+
+
+def _is_loose(given: Any) -> bool:
+    """Whether it holds values of different kinds, which are text as they are written."""
+    if isinstance(given, list):
+        return any(map(_is_loose, given))
+    if isinstance(given, dict):
+        return not given or any(map(_is_loose, given.values()))
+    return given not in _SCALARS and given != "VARCHAR"
 
 
 def _quoted(name: str) -> str:
