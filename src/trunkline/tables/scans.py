@@ -83,7 +83,8 @@ def make_scans(
             inside = spec.schema.without(path_columns.names)
             if shape is not None:
                 _refuse_stranger(shape, inside, entry, name)
-            own = shape.schema if shape and shape.schema != inside else None
+            text = spec.format in (Format.CSV, Format.JSON)  # whose types are the table's
+            own = shape.schema if shape and not text and shape.schema != inside else None
             way = _by_format(spec, inside)(shape, entry, name), path_columns, own
             place = ids[kind] = len(held)
             held.append((groups.setdefault(way, []), told))
