@@ -378,3 +378,26 @@ def test_somebody_elses_spark_computes_what_ours_does_and_stays_as_it_was(tmp_pa
     assert found == [[row], [row]]
     assert hour == 20
     assert still
+
+
+def test_shuffles_go_where_spark_local_dir_says(tmp_path):
+    found = python(
+        f"""
+        import json, os
+        from trunkline.engine.options import SparkOptions
+        from trunkline.engine.session import start
+
+        conf = {{"spark.local.dir": {str(tmp_path)!r}}}
+        with start(SparkOptions(master="local[1]", conf=conf, archive=False)) as session:
+            session.spark.range(1000).repartition(3).count()
+            print(json.dumps({{"there": os.listdir({str(tmp_path)!r})}}))
+        """,
+        SPARK_LOCAL_DIRS="/nowhere",
+    )
+    assert any(name.startswith("blockmgr-") for name in found["there"]), found
+
+
+def test_an_executor_without_memory_is_not_taken_for_the_driver():
+    said = "Lost task 0.3 in stage 1.0 (TID 4) (10.0.0.7 executor 3): java.lang.OutOfMemoryError: x"
+    assert "executor 3 ran out" in failures.explain(said).message
+    assert "driver ran out" in failures.explain("java.lang.OutOfMemoryError: x").message

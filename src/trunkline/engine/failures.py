@@ -33,6 +33,8 @@ _LINES: tuple[tuple[str, type[TrunklineError], str, str], ...] = (
      "Java cannot have the memory that spark.memory asks for.", _MEMORY),
     (r"System memory \d+ must be at least", Precondition,
      "Spark has too little memory to start.", "Raise spark.memory to 512MiB or more."),
+    (r"\(\S+ executor (\d+)\): java\.lang\.OutOfMemoryError", Unavailable,
+     "Spark's executor {0} ran out of memory.", "Raise spark.executor.memory in spark.conf."),
     (r"OutOfMemoryError", Unavailable, "Spark's driver ran out of memory.", "Raise spark.memory."),
     (r"unresolved dependency: ([^\n:]+)|UNRESOLVED DEPENDENCIES", Precondition,
      "A package of spark.packages cannot be fetched.",

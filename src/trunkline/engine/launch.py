@@ -135,13 +135,16 @@ def _start(
     with open(os.open(properties, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as out:
         local = {"spark.sql.warehouse.dir": str(folder / "tables")}
         out.writelines(_properties({**local, **conf}))
+    # The variable would win over the setting, so it is left out where somebody has set that.
+    scratch = {} if "spark.local.dir" in conf else {"SPARK_LOCAL_DIRS": str(folder)}
+    environ = {name: value for name, value in environ.items() if name != "SPARK_LOCAL_DIRS"}
     process = subprocess.Popen(
         [spark_home / "bin" / "spark-submit", "--properties-file", properties,
          "--load-spark-defaults", "pyspark-shell"],
         stdin=subprocess.PIPE, stdout=stream, stderr=stream, cwd=folder,
         env={
             **environ, "JAVA_HOME": str(java.home), "SPARK_HOME": str(spark_home),
-            "SPARK_LOCAL_DIRS": str(folder), "SPARK_CONNECT_MODE": "0",
+            **scratch, "SPARK_CONNECT_MODE": "0",
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / _ANSWER),
         },
         start_new_session=True,  # Ctrl-C is for us; the JVM ends when its stdin closes
