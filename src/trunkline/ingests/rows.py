@@ -186,17 +186,24 @@ class RowMaker:
         try:
             table = arrow_csv.read_csv(
                 pa.BufferReader(piece.data),
-                read_options=arrow_csv.ReadOptions(use_threads=False),
+                # One block, or a long row is none of Arrow's.
+                read_options=arrow_csv.ReadOptions(
+                    use_threads=False, block_size=len(piece.data) + 1
+                ),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=piece.delimiter, newlines_in_values=True, invalid_row_handler=skip
                 ),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types=texts, strings_can_be_null=True, quoted_strings_can_be_null=False
+                    column_types=texts,
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
                 ),
             )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             reason = f"not a CSV: {str(error).splitlines()[0]}"
-            return Rows(malformed=[Refused("", reason, piece.source)])
+            text = piece.data.decode(errors="backslashreplace")
+            return Rows(malformed=[Refused(text, reason, piece.source)])
         arrays, names = [], []
         bad: dict[int, str] = {}
         for name, values in zip(table.column_names, table.columns, strict=True):
@@ -244,6 +251,8 @@ def _from_text(array: pa.Array, type_: str) -> tuple[pa.Array, dict[int, str]]:
     wanted = to_arrow_type(type_)
     if array.type == wanted:
         return array, {}
+    # Two quotes are an empty text, and no value of another type.
+    array = compute.if_else(compute.equal(array, ""), pa.scalar(None, array.type), array)
     try:
         return compute.cast(array, wanted), {}
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -123,6 +123,32 @@ def test_bad_rows_of_csv_and_parquet(lake: Ingests, inbox: Path) -> None:
     assert any(reason.startswith("cannot be unpacked") for reason in reasons)
 
 
+def test_an_open_quote_costs_its_own_row_alone(lake: Ingests, inbox: Path) -> None:
+    (inbox / "a.csv").write_bytes(
+        b'zip,note,NA\n1,"a\n2,"",NA\n3,"x\ny",null\n4,"o" ,nan\n"",5" pipe,""\n6,\xff,\n7,"b'
+    )
+    lake.declare(
+        "clicks",
+        "folder",
+        {"path": str(inbox), **SETTLED},
+        schema="zip INT, note STRING, NA STRING",
+    )
+    (done,) = lake.drain()
+    assert (done.error, done.rows, done.malformed) == ("", 4, 3)
+    assert lake.rows("clicks", "note") == [
+        {"zip": 2, "note": "", "NA": "NA"},
+        {"zip": None, "note": '5" pipe', "NA": ""},
+        {"zip": 4, "note": "o", "NA": "nan"},
+        {"zip": 3, "note": "x\ny", "NA": "null"},
+    ]
+    quote = "a quote that does not end its cell, or has no end"
+    assert sorted((row["line"], row["reason"]) for row in lake.malformed("clicks")) == [
+        ('1,"a', f"line 2: {quote}"),
+        ("6,\\xff,", "line 8: not UTF-8"),
+        ('7,"b', f"line 9: {quote}"),
+    ]
+
+
 def test_a_file_that_grows_is_left_until_it_has_settled(lake: Ingests, inbox: Path) -> None:
     lake.declare("clicks", "folder", {"path": str(inbox), "settle": 0.5})
     lake.start()

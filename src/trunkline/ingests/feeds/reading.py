@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from trunkline.errors import Usage
-from trunkline.ingests.feeds.base import Columns, CsvText, JsonLines, Piece, Records, Refused
+from trunkline.ingests.feeds.base import Columns, JsonLines, Piece, Records, Refused
+from trunkline.ingests.feeds.csvpieces import csv_pieces
 from trunkline.tables.layout import compression_of, extension_of
 from trunkline.tables.reading.opening import open_parquet, parquet_schema
 
@@ -52,7 +53,7 @@ def pieces(file: Readable, source: str, kind: str, most: int) -> Iterator[Piece]
         unpacked = _unpacked(file, source)
         if kind == "csv":
             tab = "\t" if extension_of(source) == ".tsv" else ","
-            yield from _csv(unpacked, source, tab)
+            yield from csv_pieces(blocks(unpacked), source, tab)
         elif kind == "text":
             yield from _text(unpacked, source)
         elif extension_of(source) == ".json":
@@ -141,22 +142,6 @@ def _text(file: Readable, source: str) -> Iterator[Piece]:
                 yield Refused(shown, "not UTF-8", source)
         if good:
             yield Columns(pa.table({"value": pa.array(good, pa.string())}), source)
-
-
-def _csv(file: Readable, source: str, delimiter: str) -> Iterator[Piece]:
-    """Piece by piece, each with the header. One whose values have lines in them is read whole."""
-    header = b""
-    held = b""
-    for block in blocks(file):
-        if not header:
-            header, _, block = block.partition(b"\n")
-        held = held + b"\n" + block if held else block
-        if held.count(b'"') % 2:
-            continue  # a quoted value goes on in the next block
-        yield CsvText(header + b"\n" + held, source, delimiter)
-        held = b""
-    if held:
-        yield CsvText(header + b"\n" + held, source, delimiter)
 
 
 def _parquet(file: Readable, source: str) -> Iterator[Piece]:

@@ -122,12 +122,15 @@ class Taker:
         told = re.escape(options.get("lineSep", "\n")) if self.multi else ANY_LINE
         line = lines or told
         lead = f"{_SPACE}*" if self.leading else ""
-        inner = rf"(?:[^{q}]|{q}{q})*" if self.escape == quote else rf"(?:[^{e}{q}]|{e}.)*"
+        # Without ways back: a quote with no end is looked for through all that follows it.
+        doubled = rf"[^{q}]*+(?:{q}{q}[^{q}]*+)*+"
+        inner = doubled if self.escape == quote else rf"[^{e}{q}]*+(?:{e}.[^{e}{q}]*+)*+"
         bare = rf"(?:(?!{line}|{s}).)*"
         self.line = re.compile(rf"(?s:.*?)({line})")
         self.cell = re.compile(
             rf"(?s:{lead}{q}({inner}){q}{_SPACE}*(?={s}|{line}|\Z)|({bare}))({s}|{line}|\Z)"
         )
+        self.open = re.compile(rf"(?s:{lead}{q}{inner}(?:{q}{_SPACE}*+)?+\Z)")
         self.unquoted = re.compile(rf"{re.escape(self.escape)}([{q}{e}])")
 
     def rows(self, text: str, line: int, whole: bool) -> Iterator[tuple[Row, int, int]]:
@@ -146,8 +149,8 @@ class Taker:
                 cells, stop, flaw = self._cells(plain + "\n", 0)
             else:
                 cells, stop, flaw = self._cells(text, place)
-                if (flaw or stop >= len(text) - 1) and not whole:
-                    return
+                if not whole and (self.open.match(text, stop) if flaw else stop >= len(text) - 1):
+                    return  # what follows may end it
                 if not flaw:
                     end = stop
             yield Row(line, text[place:end], cells, flaw), end, line + _breaks(text, place, end)
