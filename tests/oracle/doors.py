@@ -182,15 +182,6 @@ def can_read(door: str, table: Table) -> bool:
     return True
 
 
-def can_filter(door: str, table: Table) -> bool:
-    """Spark and DuckDB believe the bounds in footers that others wrote, which leave NaN out.
-
-    This is wrong, and known: rows with NaN are lost to a condition that NaN meets.
-    """
-    theirs = table.layout in ("raw", "groups", "int96", "evolved")
-    return not (theirs and door in ("spark", "duckdb") and "nan" in repr(table.rows))
-
-
 def _holds_many_structs(kind: Kind) -> bool:
     if kind.name in ("array", "map") and kind.parts[-1][1].name == "struct":
         return True

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.oracle.groups import GROUPS
 from tests.oracle.running import run
 from tests.oracle.worlds import World
 
 
+@pytest.mark.timeout(1800)
 def test_five_thousand_cases_are_as_the_model_says(world: World):
     report = run(world, GROUPS, 5_000, seed=2026)
     assert report.count >= 5_000

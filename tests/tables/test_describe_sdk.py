@@ -29,6 +29,29 @@ def test_without_spark(orders):
     assert orders.peek(1).to_pylist()[0]["name"] == "Ann"
 
 
+def test_whole_numbers_beside_null_keep_their_digits_in_pandas(lake):
+    large = 2**53 + 1
+    lake.create_repo("ids")
+    values = {
+        "id": pa.array([large, None], pa.int64()),
+        "small": pa.array([None, 7], pa.int8()),
+        "whole": pa.array([large, 2], pa.int64()),
+        "many": pa.array([[large, None], None], pa.list_(pa.int64())),
+        "in": pa.array([{"n": large}, {"n": None}]),
+    }
+    lake.write_table("ids@main", pa.table(values))
+    found = lake.table("ids").pandas()
+    assert [str(found[name].dtype) for name in ("id", "small", "whole")] == [
+        "Int64",
+        "Int8",
+        "int64",
+    ]
+    assert found["id"][0] == large
+    assert found["id"].isna().tolist() == [False, True]
+    assert found["many"][0].tolist() == [large, None]
+    assert found["in"].tolist() == [{"n": large}, {"n": None}]
+
+
 def test_it_shows_itself_without_spark(orders, monkeypatch):
     monkeypatch.setattr(type(orders), "spark", lambda self: pytest.fail("Spark was started"))
     assert repr(orders) == "LakeTable(orders@main: id bigint, name string, day date)"

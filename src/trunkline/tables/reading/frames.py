@@ -24,7 +24,19 @@ class Frames:
         raise NotImplementedError
 
     def pandas(self) -> pd.DataFrame:
-        return self.arrow().to_pandas()
+        """Whole numbers beside null are pandas' nullable ones: doubles would lose digits."""
+        import pandas as pd
+        import pyarrow as pa
+
+        table = self.arrow()
+        # Those inside of lists and structs are Python's.
+        found = table.to_pandas(integer_object_nulls=True)
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if column.null_count and pa.types.is_integer(column.type):
+                found[name] = column.to_pandas(
+                    types_mapper=lambda kind: pd.api.types.pandas_dtype(str(kind).title())
+                )
+        return found
 
     def polars(self) -> pl.DataFrame:
         import polars
