@@ -44,9 +44,17 @@ class Divided:
 
 
 def divide(
-    session: Session, scans: Sequence[Scan], schema: Schema, good_stem: str, bad_stem: str
+    session: Session,
+    scans: Sequence[Scan],
+    schema: Schema,
+    good_stem: str,
+    bad_stem: str,
+    torn: Sequence[tuple[str, str, str]] = (),
 ) -> Divided:
-    """Write the rows of text files that parse; and if there are any, those that do not."""
+    """Write the rows of text files that parse; and if there are any, those that do not.
+
+    `torn` are such that were found before: line, reason and path.
+    """
     from pyspark.sql import functions as f
 
     began = time.perf_counter()
@@ -61,11 +69,13 @@ def divide(
         dropped=1,
     )
     good = tables.write(session, whole, stem=good_stem, rules=rules, samples=0)
-    if not good.broken[0]:
+    if not good.broken[0] and not torn:
         return Divided(good, None)
     kept = [frame.persist() for frame in frames]  # Spark gives the line only beside its columns
     try:
         bad = [_explained(frame, scan) for frame, scan in zip(kept, lenient, strict=True)]
+        if torn:
+            bad.append(session.spark.createDataFrame(list(torn), tables.ddl(MALFORMED_SCHEMA)))
         report = tables.write(
             session, reduce(lambda one, two: one.unionAll(two), bad), stem=bad_stem
         )
@@ -77,10 +87,8 @@ def divide(
 
 def _lenient(scan: Scan) -> Scan:
     options = {**dict(scan.options), "mode": "PERMISSIVE", "columnNameOfCorruptRecord": LINE}
-    if options.pop(QUOTED_NULLS, ""):
-        options["nullValue"] = (
-            ""  # Spark judges each row by its own parser, which knows no other way
-        )
+    if options.pop(QUOTED_NULLS, "") and len(scan.schema) == 1:
+        options["nullValue"] = ""  # else such cells were left empty by whoever brought the files
     options.pop(FITTING, "")
     return replace(
         scan,

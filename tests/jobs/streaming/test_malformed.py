@@ -141,6 +141,48 @@ def test_lines_broken_in_quotes_stay_whole(spark: Session, lake: Lake):
     assert [row[:2] for row in bad(spark, found)] == [("3,x,y", "not 2 fields")]
 
 
+def test_an_open_quote_costs_its_own_row_alone(spark: Session, lake: Lake):
+    """And two quotes are null where no text can be, and else an empty text."""
+    put_paths(lake, {"/a.csv": "zip,note,day\n1,x,2026-01-01\n"})
+    lake.set_table("orders", schema="zip int, note string, day date")
+    text = b'zip,note,day\n2,"o\np",\n3,"a,2026-01-03\n"","",""\n5,\xff,\n6,"6""",2026-01-06\n7,"b'
+    put_paths(
+        lake,
+        {
+            "/b.csv": text,
+            "/c.csv": text.replace(b"\n", b"\r\n"),
+            "/d.csv.gz": gzip.compress(b'note,zip\n"",""\n"",soon\n'),
+        },
+    )
+    found = divided(lake, spark, taken(lake))
+    shown = [(row[0], row[1], row[2] and str(row[2])) for row in good(spark, found)]
+    assert shown == sorted(
+        [
+            (1, "x", "2026-01-01"),
+            (2, "o\np", None),
+            (2, "o\np", None),
+            (6, '6"', "2026-01-06"),
+            (6, '6"', "2026-01-06"),
+            *[(None, "", None)] * 3,
+        ],
+        key=repr,
+    )
+    quote = "a quote that does not end its cell, or has no end"
+    assert bad(spark, found) == sorted(
+        [
+            (line, reason, path)
+            for path in ("/b.csv", "/c.csv")
+            for line, reason in (
+                ('3,"a,2026-01-03', f"line 4: {quote}"),
+                ("5,\\xff,", "line 6: not UTF-8"),
+                ('7,"b', f"line 8: {quote}"),
+            )
+        ]
+        + [('"",soon', "zip is not int: soon", "/d.csv.gz")],
+        key=repr,
+    )
+
+
 def test_all_rows_malformed(spark: Session, lake: Lake):
     put_paths(lake, {"/a.jsonl": '{"id": 1}\n'})
     lake.set_table("orders", schema="id bigint")

@@ -6,11 +6,10 @@ plainly quoted is taken apart row by row here, as tables of the lake are.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from trunkline.ingests.feeds.base import CsvText, Piece, Refused
-from trunkline.tables.reading.csvrows import ANY_LINE, Row, Taker
+from trunkline.tables.reading.csvrows import ANY_LINE, Row, Taker, quoted_cells
 
 _BOM = b"\xef\xbb\xbf"
 _LONGEST = 32 << 20
@@ -37,10 +36,7 @@ class _Reading:
         self._delimiter = delimiter
         options = {"sep": delimiter, "quote": '"', "escape": '"', "multiLine": "true"}
         self._take = Taker(options, lines=ANY_LINE)
-        sep = re.escape(delimiter.encode())
-        self._cell = re.compile(
-            rb'(?<![^%s\r\n])"[^"]*+(?:""[^"]*+)*+"(?=%s|[\r\n]|\Z)' % (sep, sep)
-        )
+        self._quoted = quoted_cells(delimiter, '"')
         self._header = b""
         self._names: list[str | None] = []
         self._flaw = ""
@@ -84,7 +80,7 @@ class _Reading:
                 data.decode()
             except UnicodeDecodeError:
                 return False
-        return b'"' not in data or b'"' not in self._cell.sub(b"", data)
+        return b'"' not in data or b'"' not in self._quoted.sub(b"", data)
 
     def _piece(self, rows: bytes) -> Iterator[Piece]:
         if rows.strip():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from trunkline.engine.transform import Source, TableResult
 from trunkline.jobs.streaming.sources import Given
+from trunkline.jobs.streaming.tornrows import mended
 from trunkline.lake.core import Core
 from trunkline.model.tables import Format, Scan, ScanFile, Schema
 from trunkline.storage.objects.keys import KeyMaker
@@ -45,9 +46,11 @@ def diverted(core: Core, session: Session, keys: KeyMaker, given: Given) -> Dive
     from trunkline.engine.malformed import divide
 
     fine, doubtful = _apart(given)
+    entries = {one.path: one for one in given.entries}
+    doubtful, torn = mended(core, keys, doubtful, entries)
     with sqlerrors.in_words({"": given.source}):
         divided = divide(
-            session, doubtful, given.source.schema, _stem(core, keys), _stem(core, keys)
+            session, doubtful, given.source.schema, _stem(core, keys), _stem(core, keys), torn
         )
     files = tuple(
         ScanFile(

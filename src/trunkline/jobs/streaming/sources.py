@@ -12,6 +12,7 @@ from trunkline.jobs.streaming.tablestate import TableStates, folder_of, name_of
 from trunkline.jobs.streaming.textfiles import text_source
 from trunkline.lake.core import Core
 from trunkline.model.commits import Commit
+from trunkline.model.entries import Entry
 from trunkline.model.inputs import Pfs
 from trunkline.model.streams import OnChangedRows
 from trunkline.model.tables import Schema, TableSpec
@@ -26,6 +27,8 @@ class Given:
 
     source: Source
     doubtful: frozenset[str] = frozenset()
+    entries: tuple[Entry, ...] = ()
+    """Those of the doubtful files."""
 
 
 def source_of(
@@ -34,7 +37,9 @@ def source_of(
     """Some files of a table, whatever else there is of it."""
     name = name_of(leaf, folder)
     if table.format in TEXT:
-        return Given(*text_source(core, lines, folder, name, table))
+        source, doubtful = text_source(core, lines, folder, name, table)
+        entries = map(Entry.decode, lines) if doubtful else ()
+        return Given(source, doubtful, tuple(one for one in entries if one.path in doubtful))
     found = describe_lines(core, lines, folder, name, table)
     check_references(core, found.entries)
     return Given(Source(found.scans, found.schema))
@@ -55,7 +60,7 @@ def given(core: Core, keys: KeyMaker, leaf: Pfs, steps: Sequence[Step]) -> Given
     for one in some:
         if one.changed:
             scans += changes_of(core, keys, one, name, marked=one.marked).scans
-    return Given(Source(tuple(scans), source.schema), found.doubtful)
+    return Given(Source(tuple(scans), source.schema), found.doubtful, found.entries)
 
 
 def schema_at(core: Core, leaf: Pfs, commit: Commit | None) -> Schema | None:

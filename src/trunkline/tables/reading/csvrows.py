@@ -73,12 +73,20 @@ def is_plain(stream: IO[bytes], options: Mapping[str, str], columns: int) -> boo
 _USUAL = (("quote", '"'), ("sep", ","))
 
 
-def rows(stream: IO[bytes], options: Mapping[str, str]) -> Iterator[Row]:
+def quoted_cells(sep: str, quote: str) -> re.Pattern[bytes]:
+    """Cells in quotes, which are doubled inside. What else has a quote is taken apart by rows."""
+    s, q = re.escape(sep.encode()), re.escape(quote.encode())
+    return re.compile(
+        rb"(?<![^%s\r\n])%s[^%s]*+(?:%s%s[^%s]*+)*+%s(?=%s|[\r\n]|\Z)" % (s, *[q] * 6, s)
+    )
+
+
+def rows(stream: IO[bytes], options: Mapping[str, str], lines: str = "") -> Iterator[Row]:
     """All rows with their lines, the header too."""
     import codecs
 
     decode = codecs.getincrementaldecoder(options.get("encoding", "utf-8"))("strict").decode
-    take = Taker(options)
+    take = Taker(options, lines)
     text, line, first = "", 1, True
     while True:
         piece = stream.read(1 << 20)
@@ -91,13 +99,19 @@ def rows(stream: IO[bytes], options: Mapping[str, str]) -> Iterator[Row]:
         if first:
             text = text.removeprefix("\ufeff")
             first = False
-        end = 0
-        for row, after, following in take.rows(text, line, whole=not piece):
-            end, line = after, following
-            yield row
-        text = text[end:]
-        if len(text) > _MOST:
-            raise ValueError(f"line {line}: a row has more than {_MOST:,} characters")
+        taking = True
+        while taking:
+            end, taking = 0, False
+            for row, after, following in take.rows(text, line, whole=not piece):
+                end, line = after, following
+                yield row
+            text = text[end:]
+            if len(text) > _MOST:
+                row, end, following = next(take.rows(text, line, whole=True))
+                if not row.flaw:
+                    raise ValueError(f"line {line}: a row has more than {_MOST:,} characters")
+                yield row
+                text, line, taking = text[end:], following, True
         if not piece:
             return
 
