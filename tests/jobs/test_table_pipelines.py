@@ -186,6 +186,54 @@ def f(orders):
     assert tables.rows("udfs@main", "id", "amount") == [(2, 4.0), (3, 6.0), (4, 8.0)]
 
 
+KEEPING = """
+from pyspark import StorageLevel
+
+def f(orders, ctx):
+    side = ctx.spark.range(-3, 3).selectExpr("id * 7 AS k", "'%' AS no_name")
+    above = side.cache().groupBy("k").count().persist(StorageLevel.DISK_ONLY)
+    assert above.count() == 6 and above.where("k < 0").count() == 3
+    above.createOrReplaceTempView("above")
+    ctx.spark.sql("CACHE TABLE named AS SELECT k + 1 AS k FROM above")
+    ctx.spark.sparkContext.parallelize(["a", None, "a"]).distinct().cache().count()
+    above.rdd.map(tuple).cache().count()
+    side.localCheckpoint()
+"""
+
+
+def test_what_a_call_cached_is_gone_after_it(spark, tables):
+    """Of a good one, of one that fails, and of a stream; but not what others cached meanwhile."""
+    context = spark.context._jsc
+    manager = spark.spark._jsparkSession.sharedState().cacheManager()
+    theirs = spark.spark.newSession()
+    frame = theirs.range(5).selectExpr("id AS of_another").cache()
+    rdd = spark.context.parallelize(range(4)).cache()
+    assert (frame.count(), rdd.count()) == (5, 4)
+    before, plans = set(context.getPersistentRDDs()), manager.numCachedEntries()
+    assert len(before) >= 2
+
+    def same() -> bool:
+        return set(context.getPersistentRDDs()) == before and manager.numCachedEntries() == plans
+
+    both = "{'a': orders.cache(), 'b': orders.join(side, orders.id == side.k)}"
+    tables.spark("good", f"{KEEPING}    return {both}\n", WHOLE)
+    tables.run_well()
+    assert same()
+    tables.spark("bad", KEEPING + "    raise ValueError(orders.cache().count())\n", WHOLE)
+    assert "ValueError: 3" in failure(tables)
+    assert same()
+    folder = tables.code / "streamed"
+    folder.mkdir()
+    (folder / "work.py").write_text(KEEPING + "    return orders.where('id > 1')\n")
+    tables.apply("streamed", {"stream": "work.py:f", "code": str(folder)}, WHOLE)
+    tables.run_well()
+    assert tables.rows("streamed@main", "id") == [(2,), (3,)]
+    assert same()
+    assert frame.storageLevel.useMemory
+    frame.unpersist()
+    rdd.unpersist()
+
+
 @pytest.mark.parametrize(
     "source, said",
     [

@@ -38,12 +38,30 @@ def own_session(session: Session, version: str, conf: Mapping[str, str]) -> Iter
     if session.context is not None:
         jvm: Any = session.context._jvm
         jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
-    yield spark
+    with releasing(session, spark):
+        yield spark
     # After an error nobody knows what is in it.
     with _lock:
         session.spares[version] = spark
         while len(session.spares) > _MOST_KEPT:
             session.spares.pop(next(iter(session.spares)))
+
+
+@contextlib.contextmanager
+def releasing(session: Session, spark: SparkSession) -> Iterator[None]:
+    """Let go at the end of what was cached meanwhile in a session, and by this thread as RDDs."""
+    if session.context is None:
+        yield
+        return
+    from trunkline.engine.tables import classes
+
+    caches = classes(session).Caches
+    mark = caches.begin(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):  # a Spark that is gone keeps nothing
+            caches.release(spark._jsparkSession, mark)
 
 
 def new_session(session: Session, conf: Mapping[str, str] = NO_SETTINGS) -> SparkSession:

@@ -19,7 +19,7 @@ from trunkline.engine import sqlerrors, tables, transform
 from trunkline.engine.buckets import spark_uri
 from trunkline.engine.columns import column_lineage
 from trunkline.engine.promises import WORDS
-from trunkline.engine.sessions import new_session
+from trunkline.engine.sessions import new_session, releasing
 from trunkline.engine.sparktypes import refuse_types
 from trunkline.engine.streaming.failures import in_words
 from trunkline.engine.streaming.task import BatchResult, StreamTask
@@ -58,11 +58,12 @@ def stateful_operators(session: Session, task: StreamTask) -> tuple[str, ...]:
     with explained(session), sqlerrors.in_words({}), in_words(task.call.pipeline):
         spark = _own_session(session, task)
         feed = f"plan-{uuid.uuid4().hex}"
-        frames = _frames(session, spark, task, feed)
-        found = _output(session, spark, task, frames)
-        if not found.isStreaming:
-            return ()
-        names = str(_classes(session).StreamPlans.stateful(found._jdf))
+        with releasing(session, spark):
+            frames = _frames(session, spark, task, feed)
+            found = _output(session, spark, task, frames)
+            if not found.isStreaming:
+                return ()
+            names = str(_classes(session).StreamPlans.stateful(found._jdf))
     found_names = tuple(names.split("\n")) if names else ()
     for name in found_names:
         if name not in _STATEFUL:
