@@ -35,10 +35,10 @@ def main() -> None:
 
 def old_files(lake: tl.Lake, repo: str, subject: str) -> set[str]:
     """Paths of old commits that have rows of the patient."""
-    now = {file.path: file.hash for file in lake.ls(f"{repo}@main", recursive=True)}
+    now = {file.path: file.hash for file in lake.ls(f"{repo}@main", recursive=True, hidden=True)}
     found: set[str] = set()
     for commit in lake.history(repo):
-        for file in lake.ls(f"{repo}@{commit.id}", recursive=True):
+        for file in lake.ls(f"{repo}@{commit.id}", recursive=True, hidden=True):
             if file.path.endswith("/") or now.get(file.path) == file.hash:
                 continue
             if f"subject={subject}/" in file.path:

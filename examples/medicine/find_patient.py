@@ -41,7 +41,7 @@ def look_into_files(lake: tl.Lake, words: dict[str, str]) -> None:
     erased: set[tuple[str, str, str]] = set()
     for repo in lake.repos(system=True):
         for commit in lake.history(str(repo.name)):
-            for file in lake.ls(f"{repo.name}@{commit.id}", recursive=True):
+            for file in lake.ls(f"{repo.name}@{commit.id}", recursive=True, hidden=True):
                 if file.path.endswith("/") or file.hash in read:
                     continue
                 try:
