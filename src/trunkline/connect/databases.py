@@ -87,6 +87,8 @@ class Database:
         self.name = _without_password(made)
         self._file = _sqlite_file(made)
         self.engine = _engine(made)
+        if read_only and self.engine.driver == "psycopg":
+            _take_odd_times(self.engine)
         self.dialect = self.engine.dialect.name
         found: Any = self.engine.dialect.dbapi
         self._errors: type[Exception] = found.Error
@@ -242,6 +244,35 @@ def _engine(url: URL) -> Engine:
         ) from None
     except (ArgumentError, TypeError) as error:
         raise Usage(f"The URL of a database cannot be used: {str(error)[:200]}") from None
+
+
+def _take_odd_times(engine: Engine) -> None:
+    """What PostgreSQL has and Python has not, such as infinity and years BC, comes as text.
+
+    Else psycopg gives up at the first one, without a word on the column and the row.
+    """
+    from psycopg import DataError, adapters
+    from psycopg.adapt import Loader
+    from psycopg.pq import Format
+    from sqlalchemy import event
+
+    class OddTimes(Loader):
+        def __init__(self, oid: int, context: Any = None) -> None:
+            super().__init__(oid, context)
+            usual: Any = adapters.get_loader(oid, Format.TEXT)
+            self._usual = usual(oid, context)
+
+        def load(self, data: Any) -> Any:
+            try:
+                return self._usual.load(data)
+            except DataError:
+                return bytes(data).decode()
+
+    def taught(connection: Any, _: Any) -> None:
+        for name in ("date", "timestamp", "timestamptz"):
+            connection.adapters.register_loader(name, OddTimes)
+
+    event.listen(engine, "connect", taught)
 
 
 def _sqlite_file(url: URL) -> Path | None:

@@ -177,6 +177,29 @@ def has_nulls(database: Database, connection: Connection, origin: Origin, column
         return result.first() is not None
 
 
+def odd_times(database: Database, connection: Connection, origin: Origin) -> list[str]:
+    """Columns of PostgreSQL with times that are none elsewhere: infinite, BC, or past 9999."""
+    import pyarrow.types as kinds
+
+    timed = [one.name for one in origin.columns if one.type and kinds.is_temporal(one.type)]
+    if database.dialect != "postgresql" or not timed:
+        return []
+    asked = ", ".join(
+        f"bool_or({name} < '0001-01-01' OR {name} >= '10000-01-01')"
+        for name in map(_safe(database), timed)
+    )
+    found = connection.execute(_text(f"SELECT {asked} FROM {origin.place}")).one()
+    return [name for name, odd in zip(timed, found, strict=True) if odd]
+
+
+def is_odd(value: Any, type_: pa.DataType | None, dialect: str) -> bool:
+    """Whether a value has no place in the order of others of its column, as Python has it."""
+    import pyarrow.types as kinds
+
+    timed = dialect != "sqlite" and type_ is not None and kinds.is_temporal(type_)
+    return (timed and isinstance(value, str)) or value != value
+
+
 def newest(database: Database, connection: Connection, origin: Origin, column: str) -> Any:
     """The largest value of a column; None if there are no rows."""
     asked = f"SELECT max({_safe(database)(column)}) FROM {origin.place}"

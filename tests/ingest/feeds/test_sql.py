@@ -20,6 +20,8 @@ from sqlalchemy import Engine, NullPool, create_engine, text
 from tests.ingest.feeds.lakes import Ingests
 from tests.postgres import postgres
 from tests.waiting import until
+from trunkline.connect.databases import Database, TableName
+from trunkline.connect.sqlreading import find_table, odd_times
 from trunkline.ingests.feeds.sqlwindow import behind
 from trunkline.model.streams import FlowState
 
@@ -275,6 +277,66 @@ def test_types_of_postgres(lake: Ingests, pg: Shop) -> None:
     assert drain(lake) == (0, 0, "")
     declare(lake, pg, "kinds", by="at", key=["id"])
     assert "is null" in drain(lake)[2]
+
+
+ODD = {
+    "d": ("infinity", "-infinity", "0044-03-15 BC", "10000-01-01"),
+    "t": ("infinity", "-infinity", "0044-03-15 00:00:00 BC", "294276-12-31 23:59:59"),
+    "z": ("infinity", "-infinity", "0044-03-15 00:00:00+00 BC", "12345-01-01 00:00:00+00"),
+}
+
+
+@pytest.mark.parametrize("more", [{}, {"query": "SELECT * FROM orders"}, {"by": "id"}])
+def test_times_that_are_none_elsewhere_cost_their_own_row(
+    lake: Ingests, pg: Shop, more: dict[str, Any]
+) -> None:
+    pg.run(
+        "CREATE TABLE orders (id INT PRIMARY KEY, d DATE, t TIMESTAMP, z TIMESTAMPTZ, n NUMERIC)"
+    )
+    pg.run("INSERT INTO orders VALUES (0, '9999-12-31', '9999-12-31 23:59:59.999999', NULL, 1)")
+    pg.run("INSERT INTO orders VALUES (1, '0001-01-01', '0001-01-01', '0001-01-01', 2)")
+    odd = [(name, value) for name, values in ODD.items() for value in values]
+    for at, (name, value) in enumerate((*odd, ("n", "NaN"), ("n", "Infinity")), start=2):
+        pg.run(f"INSERT INTO orders (id, {name}) VALUES ({at}, '{value}')")
+    declare(lake, pg, **more)
+    (done,) = lake.drain()
+    assert (done.error, done.rows, done.malformed) == ("", 2, len(odd) + 2)
+    assert ids(lake) == [0, 1]
+    shown = {row["reason"]: row for row in lake.malformed("orders")}
+    for name, value in odd:
+        (reason,) = (one for one in shown if one.startswith(f'{name}: "{value}" is no '))
+        assert '"id": ' in shown[reason]["line"]
+
+
+def test_which_columns_have_times_that_are_none_elsewhere(pg: Shop) -> None:
+    pg.run('CREATE TABLE orders (id INT, "a:b" DATE, t TIMESTAMP, z TIMESTAMPTZ)')
+    pg.run(
+        "INSERT INTO orders VALUES (0, '9999-12-31', '9999-12-31 23:59:59.999999', '0001-01-01')"
+    )
+    database = Database(pg.url, read_only=True)
+    for name, values in zip(("a:b", "t", "z"), ODD.values(), strict=True):
+        for value in values:
+            pg.run("DELETE FROM orders WHERE id = 1")
+            with database.connect() as connection:
+                origin = find_table(database, connection, TableName("orders"))
+                assert odd_times(database, connection, origin) == []
+            quoted = name.replace(":", "\\:")
+            pg.run(f"INSERT INTO orders (id, \"{quoted}\") VALUES (1, '{value}')")
+            with database.connect() as connection:
+                assert odd_times(database, connection, origin) == [name]
+
+
+def test_a_growing_column_that_has_no_end(lake: Ingests, pg: Shop) -> None:
+    pg.run("CREATE TABLE orders (id INT PRIMARY KEY, seen TIMESTAMP, x DOUBLE PRECISION)")
+    pg.run("INSERT INTO orders VALUES (1, '2026-01-01', 1), (7, 'infinity', 'NaN')")
+    for by, value in {"seen": "infinity", "x": "nan"}.items():
+        declare(lake, pg, by=by)
+        commits, rows, error = drain(lake)
+        assert (commits, rows) == (0, 0)
+        assert f"orders has a row whose {by} is {value} (id = 7)" in error
+    pg.run("UPDATE orders SET seen = '2026-01-02' WHERE id = 7")
+    declare(lake, pg, by="seen")
+    assert drain(lake) == (1, 2, "")
 
 
 def test_types_of_sqlite_are_what_the_table_says(lake: Ingests, file: Shop) -> None:

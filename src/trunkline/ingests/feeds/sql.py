@@ -21,6 +21,7 @@ from trunkline.connect.sqlreading import (
     find_query,
     find_table,
     has_nulls,
+    is_odd,
     read,
 )
 from trunkline.errors import Precondition, SchemaClash
@@ -232,7 +233,10 @@ class GrowingFeed(SqlFeed):
             if last is None:
                 self._facts["behind"] = count(database, connection, origin)
             from_ = behind(last, self._lag)
-            blocks = read(database, connection, origin, size=self._size, by=self._by, after=from_)
+            blocks = self._in_order(
+                origin,
+                read(database, connection, origin, size=self._size, by=self._by, after=from_),
+            )
             identity = known.identity if known is not None else self._identity(origin)
             return Reading(
                 blocks, self._by, self._lag, identity, last, known, stack.pop_all().close
@@ -245,6 +249,7 @@ class GrowingFeed(SqlFeed):
         last = newest(self.database, connection, origin, self._by)
         if last is None:
             return None
+        self._refuse_odd(origin, last, "")
         before = behind(last, self._lag)
         self._facts["behind"] = count(self.database, connection, origin)
         end = {"by": self._by, **encoded(before)}
@@ -281,6 +286,23 @@ class GrowingFeed(SqlFeed):
             self._looked = now
         if not self.site.source.schema:
             self._check_types(origin)
+
+    def _in_order(self, origin: Origin, blocks: Iterator[Block]) -> Iterator[Block]:
+        """The blocks, as long as their values can tell how far was read."""
+        for block in blocks:
+            for at, value in enumerate(block.of(self._by)):
+                shown = [f"{one} = {block.of(one)[at]}" for one in self._key or origin.primary_key]
+                self._refuse_odd(origin, value, f" ({', '.join(shown)})" if shown else "")
+            yield block
+
+    def _refuse_odd(self, origin: Origin, value: Any, where: str) -> None:
+        (type_,) = (one.type for one in origin.columns if one.name == self._by)
+        if is_odd(value, type_, self.database.dialect):
+            raise Precondition(
+                f"{origin.name} has a row whose {self._by} is {value}{where}: nothing comes after "
+                "it, so what is new could not be told.",
+                hint="Mend it, or leave it out: query: SELECT … WHERE …",
+            )
 
     def _check_types(self, origin: Origin) -> None:
         """A column that changed its type would else be set apart, row by row."""

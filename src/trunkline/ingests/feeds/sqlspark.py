@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from trunkline.connect.databases import Database
-from trunkline.connect.sqlreading import Origin, bounds, spelt
+from trunkline.connect.sqlreading import Origin, bounds, odd_times, spelt
 from trunkline.errors import Precondition
 from trunkline.ingests.feeds.base import Columns, Piece, Site
 from trunkline.tables.reading.opening import open_parquet
@@ -43,6 +43,12 @@ def parts_of(
     by = str(site.options["parallel"]["by"])
     origin.require(by, "parallel")
     with database.connect() as connection:
+        if odd := odd_times(database, connection, origin):
+            raise Precondition(
+                f"{origin.name} has times in {', '.join(odd)} that Spark would change: infinity, "
+                "or days outside the years 1 to 9999.",
+                hint="Leave parallel out, and such rows are set apart; or mend them.",
+            )
         least, most = bounds(database, connection, origin, by)
     split = None
     if least is not None and least != most:
