@@ -75,13 +75,20 @@ def test_json_of_every_type(cli: Cli):
     assert row == {
         "d": "2026-01-02", "t": "2026-01-02T03:04:05.500000", "z": "2026-01-02T01:04:05Z",
         "l": [1, 2], "s": {"a": 1.5}, "m": {"k": 2},
-        "h": 170141183460469231731687303715884105727, "b": True, "n": None,
+        "h": 170141183460469231731687303715884105727, "b": True, "n": "NaN",
     }  # fmt: skip
 
 
 def test_csv(cli: Cli):
     out = process("sql", "SELECT id, name, '' AS e FROM orders ORDER BY id", "--format", "csv").out
     assert out == 'id,name,e\r\n1,"a,""b""",""\r\n2,"zwei\nZeilen",""\r\n3,,""\r\n'
+
+
+def test_csv_of_what_is_no_number(cli: Cli):
+    text = "SELECT unnest(['nan', 'inf', '-inf', NULL])::DOUBLE AS v, 'nan' AS t"
+    assert process("sql", text, "--format", "csv").out == (
+        "v,t\r\nNaN,nan\r\nInf,nan\r\n-Inf,nan\r\n,nan\r\n"
+    )
 
 
 def test_markdown(cli: Cli):

@@ -1,6 +1,7 @@
 """A folder as a target: mirrors, versions, formats, and what it leaves alone."""
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,41 @@ def test_tables_are_written_anew(world: World, out: Path, tmp_path: Path):
     world.send(commit, {**mirror(tmp_path / "parquet", format="parquet"), "name": "parquet"})
     assert parquet.read_table(tmp_path / "parquet/t").to_pylist() == rows.to_pylist()
     assert done.receipt["files"] == 1
+
+
+def test_what_is_no_number_is_spelt_as_the_lake_reads_it(world: World, out: Path, tmp_path: Path):
+    rows = pa.table(
+        {
+            "v": [math.nan, math.inf, -math.inf, None, 0.1],
+            "note": ["nan", 'a,nan,b\n"inf",', "", None, "-inf"],
+            "w": pa.array([None, math.nan, 1.5, math.inf, -math.inf], pa.float32()),
+        }
+    )
+    world.lake.write_table("report:/t", rows)
+    commit = next(iter(world.lake.log("report"))).id
+    world.send(commit, {**mirror(out, format="csv"), "path": "/t"})
+    assert (out / "part-00000.csv").read_text() == (
+        '"v","note","w"\nNaN,"nan",\nInf,"a,nan,b\n""inf"",",NaN\n-Inf,"",1.5\n,,Inf\n0.1,"-inf",-Inf\n'
+    )
+    world.lake.create_repo("back")
+    with world.lake.commit("back") as made:
+        made.put("/a.csv", (out / "part-00000.csv").read_bytes())
+    assert repr(world.lake.table("back").arrow().to_pylist()) == repr(rows.to_pylist())
+    world.send(commit, {**mirror(tmp_path / "json", format="json"), "name": "json"})
+    lines = (tmp_path / "json/t/part-00000.json").read_text().splitlines()
+    assert [json.loads(line, parse_constant=pytest.fail)["v"] for line in lines] == [
+        "NaN", "Infinity", "-Infinity", None, 0.1
+    ]  # fmt: skip
+
+
+def test_times_that_json_has_no_form_for_are_refused_by_name(world: World, out: Path):
+    far = pa.array([0, 400_000_000_000_000_000], pa.int64()).cast(pa.timestamp("us"))
+    world.lake.write_table("report:/t", pa.table({"id": [1, 2], "until": far}))
+    commit = next(iter(world.lake.log("report"))).id
+    done = world.send(commit, {**mirror(out, format="json"), "path": "/t"})
+    assert done.state is FAILED
+    assert "until has a time outside the years 1 to 9999, which JSON cannot hold" in done.reason
+    assert there(out) == {}
 
 
 def test_large_tables_are_several_files(world: World, out: Path, monkeypatch: pytest.MonkeyPatch):

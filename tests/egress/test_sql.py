@@ -274,9 +274,48 @@ def test_sqlite_gets_every_digit_of_decimals_and_refuses_nan(lake: tl.Lake, tmp_
     assert [row[0] for row in found] == texts
     assert [row[1] for row in found] == [0.01, -999999.99, None, None]
     assert [row[2] for row in found] == [0.1, 5e-324, 1e308, None]
-    with pytest.raises(Precondition, match="SQLite cannot hold NaN"):
+    with pytest.raises(Precondition, match=r"real of report cannot hold NaN \(sqlite\)"):
         mart.deliver(pa.table({"wide": wide, "small": small, "real": [0.1, None, math.nan, 1.0]}))
     assert mart.rows("SELECT * FROM report") == found
+
+
+def test_postgres_has_words_for_what_is_no_number(pg: Mart) -> None:
+    pg.deliver({"id": [1, 2, 3], "v": [math.nan, math.inf, -math.inf]})
+    assert repr(pg.rows()) == "[(1, nan), (2, inf), (3, -inf)]"
+
+
+LOST = {
+    "price numeric(10, 2)": [
+        (pa.array([Decimal("1.230"), Decimal("1.234")]), "1.234 with 2 digits behind the point"),
+        (pa.array([Decimal("0.990"), Decimal("0.999")]), "0.999 with 2 digits behind the point"),
+        (pa.array([1.5, 1.239]), "1.239 with 2 digits behind the point"),
+    ],
+    "price timestamp(3)": [
+        (
+            pa.array([datetime(2026, 1, 1, 0, 0, 0, 1000), datetime(2026, 1, 1, 0, 0, 0, 1001)]),
+            "fractions of a second with more than 3 digits",
+        )
+    ],
+    "price jsonb": [
+        (pa.array([[{"a": 1.0}], [{"a": math.inf}]]), "Infinity, for which JSON has no word")
+    ],
+    "price date": [
+        (pa.array([0, 3_000_000], pa.int32()).cast(pa.date32()), "days outside the years 1 to 9999")
+    ],
+}
+
+
+@pytest.mark.parametrize("column", LOST)
+def test_what_a_table_would_round_is_refused_by_name(pg: Mart, column: str) -> None:
+    for values, flaw in LOST[column]:
+        pg.run("DROP TABLE IF EXISTS report", f"CREATE TABLE report (id int, {column})")
+        rows = pa.table({"id": pa.array([1, 2], pa.int32()), "price": values})
+        with pytest.raises(Precondition) as caught:
+            pg.deliver(rows)
+        assert caught.value.message == f"price of report cannot hold {flaw} (postgresql)."
+        assert pg.rows() == []
+        pg.deliver(rows.slice(0, 1))
+        assert len(pg.rows()) == 1
 
 
 def test_who_reads_meanwhile_sees_one_version_or_the_other(pg: Mart) -> None:

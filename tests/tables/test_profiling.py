@@ -47,7 +47,7 @@ def test_numbers():
 
 def test_floats_that_are_no_numbers():
     one = profile("x double", [(v,) for v in [1.0, math.nan, math.inf, -math.inf, 3.0, None]])["x"]
-    assert (one.nulls, one.nan, one.min, one.max, one.mean) == (1, 1, "-inf", "inf", 2.0)
+    assert (one.nulls, one.nan, one.min, one.max, one.mean) == (1, 1, "-Infinity", "Infinity", 2.0)
     assert sum(count for *_, count in one.histogram) == 2
     none = profile("x double", [(math.nan,), (None,)])["x"]
     assert (none.nan, none.mean, none.histogram) == (1, None, ())

@@ -13,6 +13,9 @@ from typing import Any
 
 Row = Sequence[Any]
 NULL = "null"
+_IN_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_IN_TEXT = {"nan": "NaN", "inf": "Inf", "-inf": "-Inf"}
+"""As tables of the lake are read: from JSON, and from CSV."""
 
 
 def json_lines(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
@@ -31,7 +34,7 @@ def json_text(value: Any) -> str:
     if value is None or isinstance(value, bool | int | str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
-        return json.dumps(value) if math.isfinite(value) else "null"
+        return json.dumps(value if math.isfinite(value) else _IN_JSON[str(value)])
     if isinstance(value, Decimal):
         return format(value, "f") if value.is_finite() else "null"
     if isinstance(value, bytes | bytearray | memoryview):
@@ -52,6 +55,8 @@ def plain(value: Any) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float) and not math.isfinite(value):
+        return _IN_TEXT[str(value)]
     if isinstance(value, datetime.datetime):
         return value.isoformat(" ").replace("+00:00", "Z")
     if isinstance(value, datetime.date | datetime.time):

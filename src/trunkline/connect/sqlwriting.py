@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from trunkline.connect.databases import Database, TableName
+from trunkline.connect.sqlholding import refuse_unheld
 from trunkline.connect.sqltypes import as_json, fits, python_values, sql_of
 from trunkline.errors import NotFound, Precondition, SchemaClash
 from trunkline.model.suggest import did_you_mean, shown
@@ -33,6 +34,7 @@ class SqlTable:
         self.connection = connection
         self.name = name
         self.place = database.quoted_table(name)
+        self._types: dict[str, Any] = {}
 
     # -- the table itself ------------------------------------------------------------------
 
@@ -77,6 +79,7 @@ class SqlTable:
             str(one["name"]): one
             for one in inspector.get_columns(self.name.table, schema=self.name.schema)
         }
+        self._types = {name: one["type"] for name, one in there.items()}
         diff = []
         for field in schema:
             found = there.get(field.name)
@@ -211,6 +214,7 @@ class SqlTable:
             asked = f"COPY {place} ({names}) FROM STDIN (FORMAT csv)"
             with raw.cursor() as cursor, cursor.copy(asked) as copy:
                 for batch in batches:
+                    self._refuse_unheld(batch, columns)
                     copy.write(_csv(batch.select(columns)))
                     sent += batch.num_rows
                     yield sent
@@ -218,10 +222,15 @@ class SqlTable:
         marks = ", ".join(f"\0p{at}" for at in range(len(columns)))
         sql = f"INSERT INTO {place} ({names}) VALUES ({marks})".replace(":", "\\:")
         for batch in batches:
+            self._refuse_unheld(batch, columns)
             for rows in _rows(batch.select(columns), self.database.dialect):
                 self._many(sql, rows)
             sent += batch.num_rows
             yield sent
+
+    def _refuse_unheld(self, batch: pa.RecordBatch, columns: Sequence[str]) -> None:
+        chosen = batch.select(columns)
+        refuse_unheld(chosen, self._types, self.database.dialect, str(self.name))
 
     def _many(self, sql: str, rows: Sequence[dict[str, Any]]) -> None:
         from sqlalchemy import text
@@ -244,6 +253,7 @@ class SqlTable:
         drop = f"DELETE FROM {self.place} WHERE {same}".replace(":", "\\:")
         sent, seen = 0, set[tuple[Any, ...]]()
         for batch in batches:
+            self._refuse_unheld(batch, columns)
             for rows in _rows(batch.select(columns), self.database.dialect):
                 for row in rows:
                     found = tuple(row[f"p{places[one]}"] for one in key)
@@ -330,9 +340,4 @@ def _plain(values: list[Any], dialect: str) -> list[Any]:
         return [None if one is None else str(one) for one in values]
     if isinstance(first, Decimal):
         return [None if one is None else format(one, "f") for one in values]
-    if isinstance(first, float) and any(one is not None and one != one for one in values):
-        raise Precondition(
-            "SQLite cannot hold NaN: it would be null there.",
-            hint="Write null, or a text, in its place: nullif(x, double('NaN')).",
-        )
     return values

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trunkline.egress.base import Berth, Sender, Sent, Shipment
-from trunkline.egress.targets.rowsending import in_words, keyed_changes
+from trunkline.egress.targets.rowsending import in_words, json_rows, keyed_changes
 from trunkline.errors import NotFound, Precondition, Unavailable
 from trunkline.storage.catalog import deliveries, repos
 from trunkline.storage.catalog.deliveries import DeliveryRow
@@ -246,10 +246,10 @@ class KafkaSender(Sender):
         changes = keyed_changes(shipment, self._key)
         before = self._keys_before(shipment) if self._changes else set()
         for batch in changes.rows():
-            for row in batch.to_pylist():
+            for row in json_rows(batch):
                 key = self._key_of(row)
                 yield key, self._value(row, "update" if key in before else "insert")
-        for row in changes.gone.to_pylist():
+        for row in json_rows(changes.gone):
             yield self._key_of(row), self._value(row, "delete") if self._changes else None
 
     def _keys_before(self, shipment: Shipment) -> set[bytes]:
@@ -257,7 +257,7 @@ class KafkaSender(Sender):
         changes = shipment.changes()
         if changes is None:
             return set()
-        rows = (row for batch in changes.removed for row in batch.to_pylist())
+        rows = (row for batch in changes.removed for row in json_rows(batch))
         return {self._key_of(row) for row in rows}
 
     def _refuse_gone(self, shipment: Shipment) -> None:
@@ -280,7 +280,7 @@ class KafkaSender(Sender):
 
     def _rows(self, batches: Iterable[pa.RecordBatch], change: str) -> Iterator[Message]:
         for batch in batches:
-            for row in batch.to_pylist():
+            for row in json_rows(batch):
                 yield None, self._value(row, change)
 
     def _value(self, row: dict[str, Any], change: str) -> bytes:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.egress.base import Shipment
+from trunkline.egress.targets.rowsending import json_rows
 from trunkline.errors import Precondition
 from trunkline.lake import files
 from trunkline.model.entries import Entry, line_path
@@ -135,11 +138,10 @@ class _Writer:
             from pyarrow import parquet
 
             self._writer = parquet.ParquetWriter(self._stream, schema, compression="zstd")
-        elif format_ == "csv":
-            from pyarrow import csv
-
+        self._is_csv = format_ == "csv"
+        if self._is_csv:
             try:
-                self._writer = csv.CSVWriter(self._stream, schema)
+                self._stream.write(_csv(schema.empty_table(), header=True))
             except BaseException:
                 self._stream.close()
                 raise
@@ -147,6 +149,8 @@ class _Writer:
     def write(self, batch: pa.RecordBatch) -> None:
         if self._writer is not None:
             self._writer.write_batch(batch)
+        elif self._is_csv:
+            self._stream.write(_csv(batch))
         else:
             self._stream.write(as_lines(batch))
 
@@ -159,9 +163,29 @@ class _Writer:
         self._stream.close()
 
 
+_NO_NUMBER = re.compile(rb'"(?:[^"]|"")*+"|(?<![^,\n])(?:nan|-?inf)(?=[,\n])')
+_WORDS = {b"nan": b"NaN", b"inf": b"Inf", b"-inf": b"-Inf"}
+"""As Spark reads them in CSV, and so does the lake."""
+
+
+def _csv(rows: pa.RecordBatch | pa.Table, *, header: bool = False) -> bytes:
+    import pyarrow as pa
+    import pyarrow.types as kinds
+    from pyarrow import compute as pc
+    from pyarrow import csv
+
+    sink = io.BytesIO()
+    csv.write_csv(pa.table(rows), sink, csv.WriteOptions(include_header=header))
+    text = sink.getvalue()
+    floats = [one for one in rows.columns if kinds.is_floating(one.type)]
+    if all(pc.all(pc.is_finite(one)).as_py() is not False for one in floats):
+        return text
+    return _NO_NUMBER.sub(lambda found: _WORDS.get(found[0], found[0]), text)
+
+
 def as_lines(batch: pa.RecordBatch) -> bytes:
     """Rows as JSON, one a line."""
     from trunkline.tables.reading.cells import plain
 
-    rows = (json.dumps(plain(row), ensure_ascii=False) for row in batch.to_pylist())
+    rows = (json.dumps(plain(row), ensure_ascii=False) for row in json_rows(batch))
     return "".join(f"{row}\n" for row in rows).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trunkline.egress.base import Shipment
 from trunkline.errors import Precondition
@@ -136,6 +136,27 @@ def _refuse_unfit(keys: pa.Table, columns: list[str]) -> None:
             "meant.",
             hint="Keep one row for each key, such as the newest.",
         )
+
+
+def json_rows(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
+    """Rows as values of Python, for JSON."""
+    try:
+        found: list[dict[str, Any]] = rows.to_pylist()
+        return found
+    except (ValueError, OverflowError):
+        name = next(one for one in rows.schema.names if not _is_listed(rows.column(one)))
+        raise Precondition(
+            f"{name} has a time outside the years 1 to 9999, which JSON cannot hold.",
+            hint="Nothing was delivered. Write null in its place, or a text.",
+        ) from None
+
+
+def _is_listed(column: pa.Array) -> bool:
+    try:
+        column.to_pylist()
+    except (ValueError, OverflowError):
+        return False
+    return True
 
 
 def in_words(number: int) -> str:

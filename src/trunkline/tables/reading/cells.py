@@ -7,13 +7,16 @@ from datetime import date, datetime, time
 from math import isfinite
 from typing import Any
 
+_WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+"""As Spark reads them in JSON, and others too."""
+
 
 def plain(value: Any) -> Any:
     """What JSON has a form for. Decimals, moments, bytes and what is no number are text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        return value if isfinite(value) else {"nan": "NaN"}.get(str(value), str(value))
+        return value if isfinite(value) else _WORDS[str(value)]
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, bytes | bytearray | memoryview):
