@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from trunkline.engine.declarative import examine, load_flow
+from trunkline.engine.driver import using
 from trunkline.engine.session import Session
 from trunkline.errors import InvalidSpec, NotFound, Precondition
 from trunkline.model.tables import Column, Schema
@@ -193,7 +194,8 @@ class TestRuns:
 
                 @F.udf("double")
                 def doubled(x):
-                    return x * RATE
+                    from helpers import rates  # where Spark runs it
+                    return x * (RATE + rates.RATE) / 2
 
                 @dp.temporary_view
                 def paid():
@@ -212,8 +214,9 @@ class TestRuns:
             """,
         )
         frame = own.sql("SELECT id, DATE '2026-01-01' day, id * 1.0D amount FROM range(1, 3)")
-        call = load_flow(root / "transformations" / "flows.py", "kept", own)
-        rows = call({"orders": frame}, None)
+        with using(str(root)):
+            call = load_flow(root / "transformations" / "flows.py", "kept", own)
+            rows = call({"orders": frame}, None)
         assert rows.columns == ["amount", "id"]
         found = sorted(map(tuple, rows.collect()))
         assert found == [(2.0, 1), (2.0, 2), (4.0, 2)]

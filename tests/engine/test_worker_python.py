@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from trunkline.engine.driver import load_function, using
 from trunkline.engine.home import spark_home, worker_python
 from trunkline.engine.session import Session
 
@@ -64,3 +65,37 @@ def test_tasks_have_the_installed_pyspark(spark: Session):
     assert found.startswith(str(spark_home()))
     assert ".zip" not in found
     assert python == sys.executable
+
+
+def test_code_arrives_where_its_folder_is_not(tmp_path: Path):
+    """On another machine: with the files beside it, and each version with its own modules."""
+    from pyspark import cloudpickle
+
+    sent = []
+    for version in ("old", "new"):
+        folder = tmp_path / f"code-{version}"
+        (folder / "lib").mkdir(parents=True)
+        (folder / "lib" / "deep.py").write_text(
+            "from pathlib import Path\n"
+            "TEXT = Path(__file__).with_name('text \u00e4.txt').read_text()\n"
+        )
+        (folder / "lib" / "text \u00e4.txt").write_text(version)
+        (folder / "work.py").write_text(
+            "def f():\n    from lib.deep import TEXT\n    return TEXT\n"
+        )
+        with using(str(folder)):
+            function = load_function(str(folder), "work.py:f")
+            sent.append(cloudpickle.dumps(function).hex())
+            assert function() == version
+        folder.rename(tmp_path / f"away-{version}")
+    code = """
+import sys
+from pyspark import cloudpickle
+for data in sys.argv[1:]:
+    print(cloudpickle.loads(bytes.fromhex(data))())
+"""
+    old, new = sent
+    done = subprocess.run(
+        [sys.executable, "-c", code, old, new, old], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.stdout.split() == ["old", "new", "old"], done.stderr

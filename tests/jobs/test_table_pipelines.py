@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from datetime import UTC, datetime
 from textwrap import dedent
@@ -184,6 +185,75 @@ def f(orders):
     tables.spark("udfs", source, WHOLE)
     tables.run_well()
     assert tables.rows("udfs@main", "id", "amount") == [(2, 4.0), (3, 6.0), (4, 8.0)]
+
+
+LAZY = """
+import pandas as pd
+from pyspark.sql import functions as F
+
+def f(orders):
+    from lib.inner import told  # here and not above, and it does the same
+
+    @F.udf("string")
+    def one(n):
+        from helpers import name
+        return name(n)
+    @F.pandas_udf("string")
+    def many(ns: pd.Series) -> pd.Series:
+        import helpers
+        return ns.map(helpers.name)
+    def parts(frames):
+        for frame in frames:
+            import lib.inner
+            frame["part"] = frame["id"].map(lib.inner.told)
+            yield frame
+    def group(frame):
+        from lib import inner
+        frame["whole"] = "+".join(sorted(frame["id"].map(inner.told)))
+        return frame
+    columns = "id bigint, one string, many string, told string"
+    frame = orders.select("id", one("id").alias("one"), many("id").alias("many"),
+                          F.udf(told, "string")("id").alias("told"))
+    frame = frame.mapInPandas(parts, f"{columns}, part string").groupBy("many")
+    return frame.applyInPandas(group, f"{columns}, part string, whole string")
+"""
+
+
+def test_modules_imported_inside_functions_of_executors(spark, tables):
+    """Each version and each pipeline has its own, in workers that have served others before."""
+    from pyspark.sql.functions import udf
+
+    def declare(name: str, sign: str) -> None:
+        folder = tables.code / name
+        (folder / "lib").mkdir(parents=True, exist_ok=True)
+        (folder / "helpers.py").write_text(f"def name(n):\n    return f'{sign}{{n}}'\n")
+        (folder / "lib" / "inner.py").write_text(
+            "def told(n):\n    from helpers import name\n    return name(n) * 2\n"
+        )
+        tables.spark(name, LAZY, WHOLE)
+
+    def found(n):
+        return importlib.util.find_spec("helpers") is not None
+
+    for name, sign in (("first", "'%"), ("second", "ß"), ("first", "\u2028")):
+        declare(name, sign.replace("'", "\\'"))
+        tables.run_well()
+        texts = [(n, f"{sign}{n}") for n in (1, 2, 3)]
+        assert tables.rows(f"{name}@main") == [(n, a, a, a * 2, a * 2, a * 2) for n, a in texts]
+        others = spark.spark.range(0, 8, 1, 4).select(udf(found, "boolean")("id").alias("found"))
+        assert not any(row.found for row in others.collect())
+    alone = """
+from pyspark.sql import functions as F
+
+def f(orders):
+    @F.udf("string")
+    def one(n):
+        from helpers import name
+        return name(n)
+    return orders.select(one("id").alias("x"))
+"""
+    tables.spark("alone", alone, WHOLE)
+    assert "No module named 'helpers'" in failure(tables)
 
 
 KEEPING = """

@@ -2,13 +2,18 @@
 
 Spark puts its own zip of pyspark first on the path, which every new daemon then compiles. Where
 that zip belongs to the installed pyspark, the installed one serves: it is compiled already.
+Workers serve one task after the other, of whatever pipeline.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from importlib.machinery import PathFinder
+from typing import Any
+
+from trunkline.engine.runner.modules import deactivate
 
 
 def installed_first(path: list[str]) -> list[str]:
@@ -22,8 +27,21 @@ def installed_first(path: list[str]) -> list[str]:
     return rest if all(os.path.realpath(place).startswith(own) for place in zips) else path
 
 
+def forgetting(worker: Callable[..., int]) -> Callable[..., int]:
+    """The same, with none of a pipeline's modules left for the next task: it may be another's."""
+
+    def run(*given: Any) -> int:
+        try:
+            return worker(*given)
+        finally:
+            deactivate()
+
+    return run
+
+
 if __name__ == "__main__":
     sys.path[:] = installed_first(sys.path)
-    from pyspark.daemon import manager
+    from pyspark import daemon
 
-    manager()
+    daemon.worker = forgetting(daemon.worker)
+    daemon.manager()

@@ -26,6 +26,8 @@ from pyspark.pipelines.graph_element_registry import (
 )
 
 from trunkline.engine.declarative_reads import Definitions, Evaluation, Examination
+from trunkline.engine.runner.modules import active
+from trunkline.engine.shipping import ship
 from trunkline.engine.sparktypes import type_of
 from trunkline.errors import InvalidSpec, Precondition, TrunklineError
 from trunkline.model.suggest import did_you_mean
@@ -154,6 +156,8 @@ def _load_python(
     vars(module)["spark"] = spark
     with _place(root, path.parent), graph_element_registration_context(_Registry(defined, file)):
         sys.modules[name] = module
+        if active():
+            ship(module, active())
         try:
             spec.loader.exec_module(module)
         except TrunklineError:

@@ -16,6 +16,7 @@ from trunkline.engine.runner.inputs import InputReader
 from trunkline.engine.runner.modules import LoadFailed, activate, deactivate, describe
 from trunkline.engine.runner.modules import load_function as load
 from trunkline.engine.runner.workspace import workspace
+from trunkline.engine.shipping import ship
 from trunkline.errors import TransformFailed, TrunklineError
 from trunkline.storage.objects.port import ObjectStore
 
@@ -61,8 +62,6 @@ def driver_code(store: ObjectStore, lines: tuple[str, ...], code_hash: str) -> s
 
 def load_function(folder: str, entry: str) -> Callable[..., Any]:
     """The function that "file.py:function" names. Its UDFs reach executors by value."""
-    from pyspark import cloudpickle
-
     with _lock:
         try:
             found: Any = load(folder, entry)
@@ -74,8 +73,7 @@ def load_function(folder: str, entry: str) -> Callable[..., Any]:
             raise TransformFailed(f"{failed}.") from None
         for module in list(sys.modules.values()):
             if str(getattr(module, "__file__", None) or "").startswith(folder + "/"):
-                # Executors do not have the file: what it defines travels with what uses it.
-                cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+                ship(module, folder)
     # As the decorator gives it, or a plain one.
     function: Callable[..., Any] = getattr(found, "function", found)
     return function

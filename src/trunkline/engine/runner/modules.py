@@ -51,13 +51,17 @@ def activate(folder: str) -> None:
     _active = folder
 
 
+def active() -> str:
+    """The code folder whose modules `import` finds now, or ""."""
+    return _active
+
+
 def deactivate() -> None:
     """Leave nothing of a pipeline's code on sys.path and among the modules."""
     global _active
     if not _active:
         return
-    if _active in sys.path:
-        sys.path.remove(_active)
+    sys.path[:] = [one for one in sys.path if not f"{one}/".startswith(f"{_active}/")]
     own = {name: module for name, module in sys.modules.items() if _is_below(module, _active)}
     for name in own:
         del sys.modules[name]
