@@ -45,6 +45,18 @@ def test_head(shop: Cli) -> None:
     assert shop.ok("table", "head", "shop:/orders", "-n", "0") == "No rows.\n"
 
 
+def test_rows_that_are_left_out(shop: Cli) -> None:
+    asked = ("table", "head", "shop:/orders", "--malformed")
+    assert shop.ok(*asked) == "No rows are left out.\n"
+    schema = "id int, name date, amount double, day date"
+    shop.ok("table", "set", "shop:/orders", "--schema", schema, "--option", "mode=DROPMALFORMED")
+    assert shop.ok("table", "head", "shop:/orders") == "No rows.\n"
+    (first, second) = shop.json(*asked)
+    assert (first["line"], first["reason"]) == (2, 'name is not date: "Ann"')
+    assert second["text"].startswith("2,Bob")
+    assert shop.ok(*asked, "-n", "1").startswith("PATH")
+
+
 def test_set(shop: Cli) -> None:
     done = shop("table", "set", "shop:/orders", "--schema", "id int, name string", "--key", "id")
     assert done.out.startswith("shop@main is now ")

@@ -102,6 +102,18 @@ class TestReading:
         assert there.polars().equals(here.polars(), null_equal=True) or ref == "every"
         assert alike(pa.table(there), pa.table(here))
 
+    def test_rows_that_are_left_out(self, lake, remote, http, repo):
+        with lake.commit(repo) as commit:
+            commit.put("/a.csv", b"id,v\n1,2\n3\nx,4\n5,6\n")
+        lake.set_table(repo, schema="id int, v int", options={"mode": "DROPMALFORMED", "sep": ","})
+        here = lake.table(repo).malformed()
+        assert [row["line"] for row in here.to_pylist()] == [3, 4]
+        assert alike(remote.table(repo).malformed(), here)
+        assert alike(remote.table(repo).malformed(1), here[:1])
+        answer = http.get(f"/repos/default/{repo}/table/rows", params={"malformed": "true"}).json()
+        assert answer["columns"] == ["path", "line", "text", "reason"]
+        assert [row[1] for row in answer["rows"]] == [3, 4]
+
     def test_columns_and_conditions(self, lake, remote):
         columns, where = ["id"], [("amount", ">", Decimal("2")), ("id", "in", [2, 4])]
         here = lake.table("orders").arrow(columns, where)

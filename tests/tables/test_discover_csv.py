@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import random
 
 import pytest
 import zstandard
@@ -158,3 +159,46 @@ def test_byte_order_mark(lake):
     buffer = io.BytesIO(b"\xef\xbb\xbfid,name\n1,Ann\n")
     table = table_of(lake, {"/a.csv": buffer.getvalue()})
     assert rows(lake, table) == [{"id": 1, "name": "Ann"}]
+
+
+def test_rows_that_are_left_out_can_be_seen(lake):
+    chance = random.Random(11)
+    kinds: dict[str, list[tuple[int, str]]] = {"good": [], "bad": []}
+    for number in range(500):
+        flaws = {
+            "good": (f'{number},"x\ny",1.5', f'{number},,""', f"{number},NA,-Inf"),
+            "short": (f"{number},x",),
+            "long": (f"{number},x,1,2",),
+            "typed": (f"{number}.5,x,1", f"{number},x,nan", f"{number},x,1_000"),
+        }
+        kind = chance.choice(["good", "good", "good", "short", "long", "typed"])
+        kinds["good" if kind == "good" else "bad"].append((number, chance.choice(flaws[kind])))
+    lines = [text for _, text in sorted((*kinds["good"], *kinds["bad"]))]
+    put(lake, {"/a.csv": "id,note,v\n" + "\n".join(lines), "/b.csv": "id,note,v\n1,,2\nx,,3\n"})
+    lake.set_table("orders", schema="id int, note string, v double", options=DROP)
+    table = lake.table("orders")
+    left = table.malformed().to_pylist()
+    assert [row["text"] for row in left[:-1]] == [text for _, text in kinds["bad"]]
+    assert left[-1] == {
+        "path": "/b.csv", "line": 3, "text": "x,,3", "reason": 'id is not int: "x"'
+    }  # fmt: skip
+    text = "id,note,v\n" + "\n".join(lines)
+    for row in left[:-1]:
+        assert text.split("\n")[row["line"] - 1] == row["text"]
+    assert table.arrow().num_rows + len(left) == len(lines) + 2
+    assert table.malformed(3).to_pylist() == left[:3]
+    reasons = {row["reason"].partition(":")[0] for row in left}
+    assert reasons == {
+        "id is not int",
+        "v is not double",
+        "2 cells where there are 3 columns",
+        "4 cells where there are 3 columns",
+    }
+
+
+def test_nothing_is_left_out_unless_told_so(lake):
+    put(lake, {"/a.csv": "id\n1\n"})
+    assert lake.table("orders").malformed().num_rows == 0
+
+
+DROP = {"mode": "DROPMALFORMED", "sep": ","}

@@ -14298,6 +14298,8 @@ export interface operations {
                 limit?: number | null;
                 /** @description Go on after the page that gave this as `next`. */
                 cursor?: string | null;
+                /** @description Those that are left out instead. */
+                malformed?: boolean;
             };
             header?: never;
             path: {

@@ -41,6 +41,13 @@ TABLES = (
     Column("", lambda t: t.error, style=lambda t: "bad"),
 )
 
+MALFORMED = (
+    Column("PATH", lambda row: row["path"]),
+    Column("LINE", lambda row: f"{row['line']:,}", right=True),
+    Column("REASON", lambda row: row["reason"]),
+    Column("TEXT", lambda row: row["text"]),
+)
+
 VERSIONS = (
     Column("COMMIT", lambda v: views.short(v.commit)),
     Column("CREATED", lambda v: local_time(v.at)),
@@ -106,6 +113,9 @@ def head(
         list[str] | None,
         typer.Option("--columns", "-c", metavar="NAMES", help="Only these: a,b."),
     ] = None,
+    malformed: Annotated[
+        bool, typer.Option("--malformed", help="Those that mode=DROPMALFORMED leaves out, and why.")
+    ] = False,
 ) -> None:
     """Show the first rows of a table."""
     from trunkline.tables.reading.cells import plain, shown
@@ -116,6 +126,10 @@ def head(
     names = listed(columns)
     with run.open() as lake:
         table = lake.table(ref)
+        if malformed:
+            left = table.malformed(rows).to_pylist()
+            run.output.table(left, MALFORMED, empty="No rows are left out.")
+            return
         found = table.peek(rows, names)
         wanted = [table.info.columns.find(name) for name in found.column_names]
     items = [{name: plain(value) for name, value in row.items()} for row in found.to_pylist()]

@@ -128,6 +128,12 @@ class LakeTable(Frames):
 
         return first_rows(self._core, self._table, count, columns)
 
+    def malformed(self, count: int | None = None) -> pa.Table:
+        """The rows that `mode=DROPMALFORMED` leaves out: path, line, text and reason."""
+        from trunkline.tables.reading.arrowread import left_out
+
+        return left_out(self._core, self._table, count)
+
     def duckdb(self) -> DuckDBPyRelation:
         """The table as a relation of DuckDB, in a connection of its own."""
         from trunkline.tables.reading.duck import connect

@@ -50,6 +50,9 @@ class RemoteTable(LakeTable):
     def peek(self, count: int = 10, columns: Sequence[str] | None = None) -> pa.Table:
         return self._rows(columns=names_text(columns), limit=count).read_all()
 
+    def malformed(self, count: int | None = None) -> pa.Table:
+        return self._rows(limit=count, malformed=True).read_all()
+
     def duckdb(self) -> DuckDBPyRelation:
         """Its rows, fetched, as a relation of DuckDB."""
         import duckdb

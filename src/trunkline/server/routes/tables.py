@@ -16,7 +16,7 @@ from trunkline.errors import Usage
 from trunkline.model.access import Permission
 from trunkline.model.commits import DEFAULT_BRANCH, Commit
 from trunkline.model.refs import parse_ref
-from trunkline.sdk.laketable import TableInfo
+from trunkline.sdk.laketable import LakeTable, TableInfo
 from trunkline.sdk.tablehistory import TableVersion, versions_page
 from trunkline.sdk.wire.arrow import PIECE, checked_stream, rows_of, stepped, stream_bytes
 from trunkline.sdk.wire.sql import RowsPage
@@ -48,6 +48,7 @@ from trunkline.server.uploads.bodies import spooled
 from trunkline.server.uploads.parts import FOLDER
 from trunkline.tables.changing.compacting import Compaction
 from trunkline.tables.changing.rewriting import RowChange
+from trunkline.tables.types import from_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -169,10 +170,13 @@ def get_rows(
     where: Where = None,
     limit: Annotated[int | None, Query(ge=0, description="How many rows at most.")] = None,
     cursor: Cursor = None,
+    malformed: Annotated[bool, Query(description="Those that are left out instead.")] = False,
 ) -> RowsPage | Response:
     """Rows of a table: a page of JSON, or with that Accept header all of them as Arrow."""
     table = call.lake.table(_ref(project, repo, at, path))
     names, conditions = names_of(columns), where_of(where)
+    if malformed:
+        return _left_out(table, request, limit)
     if ARROW in request.headers.get("accept", ""):
         if limit is not None and not conditions:
             reader = table.peek(limit, names).to_reader()
@@ -188,6 +192,16 @@ def get_rows(
     types = tuple(one.type for name in chosen if (one := info.columns.find(name)) is not None)
     more = encoded(str(start + count)) if len(shown) > count else None
     return RowsPage(chosen, types, shown[:count], more)
+
+
+def _left_out(table: LakeTable, request: Request, limit: int | None) -> RowsPage | Response:
+    if ARROW in request.headers.get("accept", ""):
+        reader = table.malformed(limit).to_reader()
+        return StreamingResponse(begun(stream_bytes(reader)), media_type=ARROW)
+    found = table.malformed(min(limit if limit is not None else 100, MOST))
+    rows = [row for batch in found.to_batches() for row in rows_of(batch)]
+    types = tuple(one.type for one in from_arrow(found.schema))
+    return RowsPage(tuple(found.column_names), types, rows, None)
 
 
 @routes.POST(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import NotFound, TrunklineError
 from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
 from trunkline.model.suggest import did_you_mean
-from trunkline.model.tables import Column, Format, Scan, ScanFile, Schema
+from trunkline.model.tables import FITTING, Column, Format, Scan, ScanFile, Schema
 from trunkline.tables.describe import Table
 from trunkline.tables.pathvalues import scalar_of
 from trunkline.tables.reading.conditions import (
@@ -48,6 +49,26 @@ def record_batches(
     return pa.RecordBatchReader.from_batches(
         to_arrow(shown), _all_batches(core, table, shown, conditions)
     )
+
+
+def left_out(core: Core, table: Table, count: int | None = None) -> pa.Table:
+    """The first rows that mode=DROPMALFORMED leaves out, in path order: where, what and why."""
+    import pyarrow as pa
+
+    from trunkline.tables.reading.textread import malformed_rows
+
+    by_path = {one.path: one for one in table.entries}
+    found = (
+        (file.path, *row)
+        for scan in table.scans
+        if FITTING in dict(scan.options)
+        for file in scan.files
+        for row in malformed_rows(core, by_path[file.path], scan.schema, dict(scan.options))
+    )
+    names = ("path", "line", "text", "reason")
+    rows = [dict(zip(names, one, strict=True)) for one in islice(found, count)]
+    kinds = (pa.string(), pa.int64(), pa.string(), pa.string())
+    return pa.Table.from_pylist(rows, pa.schema(list(zip(names, kinds, strict=True))))
 
 
 def to_arrow_table(

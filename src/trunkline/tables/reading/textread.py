@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.errors import Precondition
 from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
+from trunkline.model.suggest import shown
 from trunkline.model.tables import DROP_MALFORMED, EXACT, NULL, QUOTED_NULLS, Schema
 from trunkline.tables.discovery.jsonfacts import LARGEST_OBJECT, layout
 from trunkline.tables.discovery.textclasses import accepted, class_sql
@@ -208,6 +209,27 @@ def exact_rows(
                 if not drops:
                     raise ValueError(f"line {row.line}: {flaw}")
             yield csvrows.Row(row.line, row.text, row.cells, flaw)
+
+
+def malformed_rows(
+    core: Core, entry: Entry, columns: Schema, options: Mapping[str, str]
+) -> Iterator[tuple[int, str, str]]:
+    """The rows that are left out as malformed: line, text and reason."""
+    import pyarrow as pa
+
+    rows = exact_rows(core, entry, columns, options)
+    while some := list(islice(rows, _EXACT_ROWS)):
+        reasons = {at: row.flaw for at, row in enumerate(some) if row.flaw}
+        whole = [at for at in range(len(some)) if at not in reasons]
+        for place, one in enumerate(columns):
+            cells = [some[at].cells[place] for at in whole]
+            batch = pa.RecordBatch.from_arrays([pa.array(cells, pa.string())], names=[one.name])
+            fits = _fitting(batch, Schema((one,)), options).to_pylist()
+            for at, cell, is_fit in zip(whole, cells, fits, strict=True):
+                if not is_fit:
+                    reasons.setdefault(at, f"{one.name} is not {one.type}: {shown(cell or '', 60)}")
+        for at in sorted(reasons):
+            yield some[at].line, some[at].text.rstrip("\r\n"), reasons[at]
 
 
 def _fitting(batch: pa.RecordBatch, columns: Schema, options: Mapping[str, str]) -> pa.Array:
