@@ -5,9 +5,10 @@ Databases round digits away and store NaN as null without a word, or fail withou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from trunkline.connect.sqltypes import NO_NUMBERS
 from trunkline.errors import Precondition
 
 if TYPE_CHECKING:
@@ -43,9 +44,6 @@ def _flaw(column: pa.Array, there: TypeEngine[Any] | None, dialect: str) -> str:
         return _digits(column, _scale(there, dialect))
     if kinds.is_date(column.type) or kinds.is_timestamp(column.type):
         return _time(column, there, dialect)
-    if kinds.is_nested(column.type):
-        found = (_odd(one, finite=True) for one in _floats(column))
-        return next((f"{one}, for which JSON has no word" for one in found if one), "")
     return ""
 
 
@@ -66,7 +64,7 @@ def _odd(column: pa.Array, *, finite: bool) -> str:
     from pyarrow import compute as pc
 
     odd = pc.invert(pc.is_finite(column)) if finite else pc.is_nan(column)
-    return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(_first(column, odd), "")
+    return NO_NUMBERS.get(_first(column, odd), "")
 
 
 def _digits(column: pa.Array, scale: int | None) -> str:
@@ -115,22 +113,6 @@ def _fraction(there: TypeEngine[Any] | None, dialect: str) -> int:
         return getattr(there, "fsp", None) or 0
     found = getattr(there, "precision", None)
     return 6 if found is None or dialect != "postgresql" else int(found)
-
-
-def _floats(column: pa.Array) -> Iterator[pa.Array]:
-    """The numbers in nested values."""
-    import pyarrow.types as kinds
-
-    if kinds.is_floating(column.type):
-        yield column
-    elif kinds.is_map(column.type):
-        yield from _floats(column.keys)
-        yield from _floats(column.items)
-    elif kinds.is_struct(column.type):
-        for one in column.flatten():
-            yield from _floats(one)
-    elif kinds.is_nested(column.type):
-        yield from _floats(column.flatten())
 
 
 def _first(column: pa.Array, chosen: pa.Array, more: str = "") -> str:

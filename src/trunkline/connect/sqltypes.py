@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WIDEST = 38
 _SCALE = 18
+NO_NUMBERS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def arrow_of(given: TypeEngine[Any], dialect: str) -> pa.DataType | None:
@@ -208,7 +209,19 @@ def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_json)
+    """What is no number is a text: JSON has no word for it."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_json, allow_nan=False)
+    except ValueError:
+        return json.dumps(_spelt(value), ensure_ascii=False, default=_json)
+
+
+def _spelt(value: Any) -> Any:
+    if isinstance(value, float):
+        return NO_NUMBERS.get(str(value), value)
+    if isinstance(value, dict):
+        return {name: _spelt(one) for name, one in value.items()}
+    return [_spelt(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _json(value: Any) -> Any:
