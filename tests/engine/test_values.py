@@ -44,8 +44,10 @@ def test_bounds_mean_to_spark_what_they_mean_elsewhere(session):
         file = ScanFile("file:///nowhere", 1, (), f'{{"X":{bounds}}}')
         literal = f"CAST('{value}' AS {type_})" if value is not None else ""
         condition = f"x {sign} {literal}"
-        frame = tables.read(session, [scan_of(schema, [file])], schema).where(condition)
-        if len(planned(frame)) != read:
+        scan = scan_of(schema, [file])
+        # Where NaN may be, no condition reaches the file: its own bounds may leave NaN out.
+        read = read or bool(scan.may_be_nan and value is not None)
+        if len(planned(tables.read(session, [scan], schema).where(condition))) != read:
             wrong.append((type_, bounds, sign, value, read))
     assert not wrong
 

@@ -333,9 +333,12 @@ def _drop_empty_branches(
 ) -> None:
     """Remove branches that only this pipeline reads, were made because it does, and hold nothing.
 
-    Whoever names a branch that is not there gets an empty one; so it goes with the mistake.
+    Whoever names a branch that is not there gets an empty one; so it goes with the mistake. A
+    repo's own first branch is none, nor is that of a clock's ticks.
     """
     for edge in pipelines.reads(session, repo):
+        if edge.branch == DEFAULT_BRANCH:
+            continue
         source = repos.name_of(session, edge.source)
         found = refs.branch(session, edge.source, edge.branch)
         if source is None or found is None or (source, edge.branch) in kept:

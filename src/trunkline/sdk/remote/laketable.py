@@ -42,6 +42,10 @@ class RemoteTable(LakeTable):
             self._frame = self._start().spark.createDataFrame(self.arrow())
         return self._frame
 
+    def _named(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """As it is: its rows came from the server, so Spark knows no files of the lake."""
+        return method
+
     def batches(
         self, columns: Sequence[str] | None = None, where: Sequence[Condition] | None = None
     ) -> pa.RecordBatchReader:
