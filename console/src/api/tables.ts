@@ -132,7 +132,10 @@ async function asides(name: RepoName, commit: string): Promise<string[]> {
     (
       await data(
         api.GET("/api/v1/repos/{project}/{repo}/files", {
-          params: { path: name, query: { at: commit, path, hashes: false, limit: MOST } },
+          params: {
+            path: name,
+            query: { at: commit, path, hashes: false, hidden: true, limit: MOST },
+          },
         }),
       )
     ).items;
