@@ -175,8 +175,10 @@ OF_FILES = ("s3 pyarrow", "s3 polars", "tl:// pyarrow")
 
 
 def can_read(door: str, table: Table) -> bool:
-    if door == "iceberg":  # pyiceberg makes an empty array or map of structs of a null one
-        return not any(map(_holds_many_structs, table.kinds))
+    if door == "iceberg":
+        # pyiceberg makes an empty array or map of structs of a null one. And it reads INT96 in
+        # nanoseconds, which overflow: known to be wrong for far moments, in files of others.
+        return table.layout != "int96" and not any(map(_holds_many_structs, table.kinds))
     if door in OF_FILES:
         return table.layout not in ("evolved", "int96") and bool(table.rows)
     return True

@@ -59,7 +59,13 @@ def hive_folder(columns: Sequence[str], values: Sequence[str | None]) -> str:
                 "the name of a folder cannot tell it from null.",
                 hint=f"Put null or another text there, or leave {name} out of partition_by.",
             )
-        parts.append(f"{escape(name)}={NULL_VALUE if value is None else escape(value)}")
+        if escape(name) != name:
+            raise Precondition(
+                f'A table cannot be partitioned by "{name}": some readers would take the name of '
+                f"its folders as it is written there, {escape(name)}.",
+                hint="Give the column another name, or leave it out of partition_by.",
+            )
+        parts.append(f"{name}={NULL_VALUE if value is None else escape(value)}")
     return "/".join(parts)
 
 
