@@ -28,6 +28,7 @@ CLAIMS = (
     "streams_nexmark",
     "streams_history",
     "server_requests",
+    "server_logins",
     "server_files",
     "server_s3",
     "console",

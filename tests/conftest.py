@@ -33,7 +33,9 @@ LONG = (
     "engine/test_cluster.py",
     "engine/test_tables_cluster.py",
     "oracle/test_long.py",
+    "query/test_judging_long.py",
     "oracle/test_types.py",
+    "query/test_spark_readings_long.py",
 )
 
 

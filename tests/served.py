@@ -24,12 +24,12 @@ from trunkline.server.service import Service
 def served(lake: Lake, **options: Any) -> Iterator[str]:
     """Serve a lake; the address of its server."""
     service = Service(lake, lake._settings, **options)
-    with _answering(create_app(service), "on") as url:
+    with answering(create_app(service), "on") as url:
         yield url
 
 
 @contextmanager
-def _answering(app: FastAPI, lifespan: Literal["on", "off"]) -> Iterator[str]:
+def answering(app: FastAPI, lifespan: Literal["on", "off"]) -> Iterator[str]:
     config = uvicorn.Config(app, port=0, log_level="warning", lifespan=lifespan)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
@@ -62,7 +62,7 @@ class Door:
         if self._service is None:
             self._service = Service(lake, lake._settings, **options)
             ending = ExitStack()
-            self._url = ending.enter_context(_answering(create_app(self._service), "off"))
+            self._url = ending.enter_context(answering(create_app(self._service), "off"))
             atexit.register(ending.close)
         else:
             # The application holds on to its service, so that one is made anew in place.

@@ -12,7 +12,7 @@ from trunkline import errors
 from trunkline.cli.app import MODULES, NOUNS, build
 
 COMMANDS = """
-init demo doctor status migrate gc fsck forget erase
+init demo doctor status migrate adopt gc fsck forget erase
 put get cat ls rm cp glob diff log show merge revert cherry-pick
 project create|list|delete
 repo create|list|inspect|delete
@@ -29,7 +29,7 @@ role grant|list|revoke
 token create|list|revoke
 checks list|replay
 backfill cancel|inspect|list|pause|resume
-backup create|list|restore
+backup create|list|restore|verify
 datum inspect|list
 job cancel|inspect|list|logs|rerun|wait|why
 pipeline apply|backfill|delete|inspect|list|pause|restore|resume|run|schema|versions|why

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         stream,
     )
     from trunkline.pipelines.expect import expect
-    from trunkline.sdk import Diff, Lake, init, migrate, open
+    from trunkline.sdk import Diff, Lake, adopt, init, migrate, open
 
 __version__ = "0.1.0"
 
@@ -56,6 +56,7 @@ __all__ = [
     "Trigger",
     "TrunklineError",
     "__version__",
+    "adopt",
     "api",
     "cron",
     "cross",

@@ -34,6 +34,7 @@
     │   ├── CommitFinished              commit_finished
     │   ├── CommitUnfinished            commit_unfinished
     │   ├── InUse                       in_use
+    │   ├── WrongLake                   wrong_lake
     │   ├── StateRefused                state_refused
     │   ├── CheckpointDamaged           checkpoint_damaged
     │   └── WrongFormat                 wrong_format
@@ -280,6 +281,12 @@ class CommitUnfinished(Precondition):
 
 class InUse(Precondition):
     code = "in_use"
+
+
+class WrongLake(Precondition):
+    """The store or the catalog is that of another lake, or of a copy of this one."""
+
+    code = "wrong_lake"
 
 
 class StateRefused(Precondition):

@@ -59,7 +59,7 @@ def test_two_folders_share_one_lake(
 def test_a_catalog_belongs_to_one_store(cli: Cli, catalog: str, tmp_path: Path) -> None:
     cli.ok("init", tmp_path / "a", "--catalog", catalog, "--store", "s3://team/one")
     refused = cli("init", tmp_path / "b", "--catalog", catalog, "--store", "s3://other/two")
-    assert refused.code == 4
+    assert refused.code == 6
     assert "s3://team/one" in refused.err
     assert not (tmp_path / "b" / ".trunkline").exists()
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
+from tests.copies import copy_lake
 from tests.docs.console import ROOT
 from tests.spark import SHORT_LIVED_CONF
 
@@ -28,7 +29,7 @@ _KINDS = (".py", ".yaml", ".sql", ".json", ".mako")
 def copy_sample(kept: Path, to: Path) -> None:
     """Copy the sample lake, made now if no run has made it from these sources."""
     if _GIVEN:
-        shutil.copytree(_GIVEN, to, symlinks=True)
+        copy_lake(_GIVEN, to, symlinks=True)
         return
     with _alone(kept):
         # It is made where it stays: its ingest reads a folder beside it, by its whole path.
@@ -39,7 +40,7 @@ def copy_sample(kept: Path, to: Path) -> None:
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
             _make(whole)
             made.touch()
-        shutil.copytree(whole, to, symlinks=True)
+        copy_lake(whole, to, symlinks=True)
 
 
 @contextmanager

@@ -266,7 +266,8 @@ def settle(scene: Scene) -> None:
     scene.in_a_lake()
     scene.play()
     told = json.loads("\n".join(scene.do("trunkline config list --json")))
-    held = {one["name"]: one["value"] for one in told}
+    flags = {True: "yes", False: "no"}
+    held = {one["name"]: flags.get(one["value"], one["value"]) for one in told}
     typed = [words[3:] for words in commands("\n".join(scene.block.lines)) if "set" in words]
     assert [[name, held[name]] for name, _ in typed] == typed
 
@@ -389,6 +390,7 @@ RUN: dict[str, Callable[[Scene], None]] = {
     "docs/running.md: trunkline config set spark.packages": settle,
     "docs/running.md: trunkline config set spark.master": work,
     "docs/security.md: trunkline config set server.url": settle,
+    "docs/security.md: trunkline config set sandbox.required": settle,
 }
 NOT_RUN = {
     "README.md: make install": "made the .venv that runs this",

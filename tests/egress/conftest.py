@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.egress.worlds import REPO, World
 from tests.notices.receivers import Receiver, receiving
 from tests.s3 import S3Server, s3_server
@@ -25,7 +25,7 @@ def new_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def world(new_lake: Path, tmp_path: Path) -> Iterator[World]:
     folder = tmp_path / "lake"
-    shutil.copytree(new_lake, folder)
+    copy_lake(new_lake, folder)
     with tl.open(folder, author="ada") as lake:
         yield World(lake)
 

@@ -1,6 +1,7 @@
 """How deliveries go: in order, tried again, given up, left out, by several at once."""
 
 import threading
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.egress.worlds import DONE, FAILED, World, there
 from tests.notices.receivers import Receiver
 from trunkline.egress.deliverer import GONE, NEWER
 from trunkline.egress.targets.folder import FolderSender
+from trunkline.egress.targets.webhook import WebhookSender
 from trunkline.errors import NotFound, Unavailable
 from trunkline.storage.catalog import deliveries, repos
 
@@ -134,6 +136,31 @@ def test_one_that_was_stopped_is_not_counted_as_tried(world: World, receiver: Re
         assert deliveries.take(session, row, "dead", 1) is not None
     (done,) = world.drain()
     assert (done.state, done.attempt) == (DONE, 2)
+
+
+@pytest.mark.parametrize("where", ["send", "close"])
+def test_a_bug_is_logged_with_its_place_and_without_secrets(
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    receiver: Receiver,
+    where: str,
+):
+    def broken(self: WebhookSender, *_: object) -> None:
+        secret = self.berth.options["sign"]
+        try:
+            raise KeyError(f"user:{secret}")
+        except KeyError as error:
+            raise ValueError(f"inside {b64encode(secret.encode()).decode()}") from error
+
+    monkeypatch.setattr(WebhookSender, where, broken)
+    world.enqueue(world.commit(a="1"), {"webhook": {"url": receiver.url, "sign": "hook"}})
+    (done,) = world.drain(secrets={"hook": "correct-horse"})
+    if where == "send":
+        assert (done.state, done.attempt) == (FAILED, 1)
+        assert done.reason == "A bug in the target: ValueError."
+    assert "in broken" in caplog.text and "ValueError: inside ***" in caplog.text
+    assert "correct-horse" not in caplog.text
 
 
 def test_a_bug_at_the_door_is_a_failure(world: World, monkeypatch: pytest.MonkeyPatch):

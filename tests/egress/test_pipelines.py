@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.egress.worlds import there
 from tests.jobs.graphs import Graph
 from tests.notices.receivers import Receiver
@@ -31,7 +31,7 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(orders: Path, tmp_path: Path) -> Iterator[Lake]:
     folder = tmp_path / "lake"
-    shutil.copytree(orders, folder)
+    copy_lake(orders, folder)
     with tl.open(folder, author="ada") as opened:
         yield opened
 

@@ -281,16 +281,18 @@ def test_pruning_while_the_query_runs_harms_neither_it_nor_what_is_kept(runs: Ru
 @pytest.mark.parametrize("kind", ["windows", "processor"])
 def test_a_savepoint_goes_on_when_its_checkpoint_is_gone(runs: Runs, tmp_path: Path, kind: str):
     source, expected = runs.reference(kind)
-    with tl.init(tmp_path / "lake", store=str(runs.folder / "objects")) as lake:
+    store = tmp_path / "objects"
+    with tl.init(tmp_path / "lake", store=str(store)) as lake:
         core, name = lake._core, RepoName("default", "stream")
         with core.database.write() as session:
             add_repo(session, name, "", RepoKind.OUTPUT, "me")
         mine, target = runs.place(), runs.place()
-        shutil.copytree(runs.folder / "objects" / source, runs.folder / "objects" / mine)
+        shutil.copytree(runs.folder / "objects" / source, store / mine)
         state = {"checkpoint": mine, "batch": 4, "generation": 5}
         batch = Batch(new_id(), 1, 5, 5, {}, {"a": "x"}, state=state)
         commit = savepoints.savepoint(core, name, batch, "me")
-        shutil.rmtree(runs.folder / "objects" / mine)
+        shutil.rmtree(store / mine)
         assert savepoints.restore(core, commit, target) == {**state, "checkpoint": target}
+    shutil.copytree(store / target, runs.folder / "objects" / target)
     checkpoints.check(runs.store, target, 4)
     assert runs.run(kind, target, 5) == later(expected, 4)

@@ -1,10 +1,15 @@
 """What mode together and append allow: told from Spark's plans, for many queries at once."""
 
+import contextlib
+
 import pytest
+from pyspark.errors import AnalysisException
 
 from tests.spark import shared_session
 from trunkline.engine.promises import check
-from trunkline.errors import TransformFailed
+from trunkline.errors import InvalidSpec, TransformFailed
+from trunkline.pipelines import sql_promises
+from trunkline.pipelines.sqltext import parse
 
 COLUMNS = "day string, zone string, id int, v double, tags array<string>"
 BY_DAY = {"t": ("day",), "u": ("day",)}
@@ -188,3 +193,96 @@ def test_functions_of_rows_and_groups(frames):
     fetched = t.sparkSession.createDataFrame([("1", 2)], "day string, n int")
     assert "fetched itself" in refused(fetched)
     assert refused(t.join(fetched, "day")) == ""
+
+
+# -- what the text alone tells ------------------------------------------------------------------
+
+FROMS = [
+    "t",
+    "(SELECT day AS d, day, zone, id, v FROM t)",
+    "(SELECT zone AS d, day, id, v FROM t) x",
+    "(SELECT to_date(day) AS d, zone AS day, v FROM t) x",
+    "(SELECT * FROM t WHERE zone = day) y",
+    "(SELECT zone, day AS id, v FROM t UNION ALL SELECT zone, day, v FROM u) x",
+    "(SELECT '1' AS d, day AS zone, v FROM t) AS x(zone, d, v)",
+    "(SELECT * FROM fixed f JOIN t USING (id))",
+    "(SELECT t.*, d FROM t JOIN fixed ON fixed.d = t.day)",
+    "(SELECT t.*, d FROM t JOIN fixed ON fixed.d = left(t.day, 1))",
+    "(SELECT coalesce(t.day, u.day) AS d, t.v, t.zone FROM t FULL JOIN u ON t.day = u.day)",
+    "(SELECT d, zone, rate AS v FROM fixed UNION ALL SELECT day, zone, v FROM t)",
+    "(SELECT day AS d, zone, sum(v) AS v FROM t GROUP BY ALL)",
+    "t TABLESAMPLE (50 PERCENT)",
+    "fixed",
+    "(SELECT t.day, t.zone, u.v FROM t JOIN u ON t.zone = u.zone)",
+    "(SELECT a.* FROM t a, t b WHERE a.id = b.id AND b.zone = a.day)",
+]
+QUERIES = [
+    "SELECT d AS day, count(*) AS n FROM {f} GROUP BY d",
+    "SELECT day AS day, count(*) AS n FROM {f} GROUP BY 1",
+    "SELECT zone AS day, sum(v) AS s FROM {f} GROUP BY zone",
+    "SELECT CAST(day AS date) AS day, zone, max(v) AS v FROM {f} GROUP BY ALL",
+    "SELECT max(d) AS day, max(v) AS m FROM {f}",
+    "SELECT DISTINCT d AS day, zone FROM {f}",
+    "SELECT DISTINCT * FROM {f}",
+    "SELECT *, rank() OVER (PARTITION BY zone ORDER BY v) AS r FROM {f}",
+    "SELECT *, rank() OVER w AS r FROM {f} WINDOW w AS (PARTITION BY day ORDER BY v)",
+    "SELECT *, rank() OVER (PARTITION BY d ORDER BY v) AS r FROM {f}",
+    "SELECT * FROM {f} QUALIFY row_number() OVER (PARTITION BY date(day) ORDER BY v) = 1",
+    "SELECT * FROM {f} WHERE zone IN (SELECT zone FROM u)",
+    "SELECT * FROM {f} WHERE d IN (SELECT day FROM u WHERE v > 1)",
+    "SELECT * FROM {f} WHERE EXISTS (SELECT 1 FROM u WHERE u.zone = zone)",
+    "SELECT *, (SELECT max(v) FROM u) AS m FROM {f}",
+    f"{SUMS} SELECT d AS day, s FROM {{f}} LEFT JOIN c ON c.day = d",
+    "WITH c AS (SELECT zone AS z, max(v) AS m FROM u GROUP BY zone) SELECT * FROM {f}",
+    "SELECT day FROM {f} INTERSECT SELECT d FROM fixed",
+    "SELECT zone AS day FROM {f} UNION SELECT zone FROM fixed",
+    "SELECT * FROM {f} LIMIT 5",
+    "SELECT * FROM {f} ORDER BY v LIMIT ALL",
+    "SELECT day, n FROM {f}, LATERAL (SELECT count(*) AS n FROM u WHERE u.day = d)",
+]  # fmt: skip
+SEEN_BY_SPARK_ONLY = {
+    "SELECT day, sum(v) AS s FROM t GROUP BY ROLLUP(day)",
+    "SELECT t.day, u.v FROM t JOIN u ON t.day = date_add(u.day, 1)",
+    "SELECT day, id FROM t UNION ALL SELECT zone, id FROM u",
+    "SELECT t.day, count(*) FROM t RIGHT JOIN u ON t.day = u.day GROUP BY t.day",
+}
+
+
+def told(sql, parts, mode="together"):
+    """What is said about a text without Spark."""
+    try:
+        sql_promises.check(parse(sql, where="q"), mode, parts, "q")
+    except InvalidSpec as refused:
+        return refused.message
+    return ""
+
+
+def wrongly_told(frames, texts, parts, mode="together"):
+    """Texts that are refused though their plans are not; and how many are refused by both."""
+    wrong, both = [], 0
+    for sql in texts:
+        if told(sql, parts, mode):
+            with contextlib.suppress(AnalysisException):  # no query of Spark's
+                refused = broken(frames, sql, parts, mode)
+                both += bool(refused)
+                wrong += [] if refused else [sql]
+    return wrong, both
+
+
+def test_texts_are_refused_before_a_job_only_if_their_plans_are(frames):
+    made = [query.format(f=source) for query in QUERIES for source in FROMS]
+    wrong, both = wrongly_told(frames, [*made, *ALLOWED, *REFUSED], BY_DAY)
+    assert wrong == []
+    assert both > 100
+    wrong, both = wrongly_told(frames, [*made, *OF_ROWS, *NOT_OF_ROWS], ROWS, "append")
+    assert wrong == []
+    assert both > 100
+
+
+def test_texts_are_refused_in_the_words_of_their_plans_but_for_a_few():
+    said = {sql: told(sql, BY_DAY) for sql in REFUSED}
+    assert {sql for sql, words in said.items() if not words} == SEEN_BY_SPARK_ONLY
+    other = {sql for sql, word in REFUSED.items() if said[sql] and word not in said[sql]}
+    assert other == {"SELECT t.day, u.v FROM t JOIN u ON t.id = u.id"}, "the join is named"
+    of_rows = {sql: told(sql, ROWS, "append") for sql in NOT_OF_ROWS}
+    assert not {sql for sql, word in NOT_OF_ROWS.items() if word not in of_rows[sql]}

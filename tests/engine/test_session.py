@@ -15,6 +15,7 @@ from tests.spark import free_port, python
 from trunkline import settings
 from trunkline.engine import archive, failures, launch
 from trunkline.engine.daemon import installed_first
+from trunkline.engine.environ import driver_environment
 from trunkline.engine.home import spark_home
 from trunkline.engine.java import find_java
 from trunkline.engine.options import SparkOptions, default_memory, retrying
@@ -142,7 +143,7 @@ class TestEnvironment:
     def test_only_what_tasks_need(self):
         environ = {"PATH": "/bin", "AWS_PROFILE": "p", "SPARK_REMOTE": "sc://x", "TOKEN": "secret"}
         environ |= {"TRUNKLINE_CATALOG": "postgres://u:p@h", "HTTPS_PROXY": "x", "LC_ALL": "C"}
-        passed = launch.driver_environment(environ)
+        passed = driver_environment(environ)
         assert set(passed) == {"PATH", "AWS_PROFILE", "HTTPS_PROXY", "LC_ALL"}
 
     def test_a_task_does_not_see_ours(self, spark):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.served import served
 from trunkline import Lake
 from trunkline.filesystem import LakeFileSystem
@@ -27,7 +27,7 @@ def made_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(made_lake: Path, tmp_path: Path) -> Iterator[Lake]:
     folder = tmp_path / "lake"
-    shutil.copytree(made_lake, folder)
+    copy_lake(made_lake, folder)
     with tl.open(folder, author="ada", direct=True) as opened:
         yield opened
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.jobs.graphs import Graph
 from trunkline.model.jobs import Job, JobState
 
@@ -115,7 +115,7 @@ class Play:
     """One lake with one pipeline, and every result that was ever seen on it."""
 
     def __init__(self, template: Path, folder: Path, kind: str, flag: Path) -> None:
-        shutil.copytree(template, folder / "lake")
+        copy_lake(template, folder / "lake")
         self.lake = tl.open(folder / "lake")
         self.graph = Graph(self.lake, folder / "code")
         self.kind = kind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.jobs.graphs import COPY, LOUD, Graph
 from tests.jobs.tables import BY_DAY, DAYS, Tables, csv
 from trunkline import Lake
@@ -167,7 +167,7 @@ class Play:
     """A lake with a graph of pipelines, changed in an environment or not."""
 
     def __init__(self, template: Path, folder: Path, edges: Edges) -> None:
-        shutil.copytree(template, folder / "lake")
+        copy_lake(template, folder / "lake")
         self.lake = tl.open(folder / "lake", author="ada")
         self.graph = Graph(self.lake, folder / "code")
         self.edges = edges

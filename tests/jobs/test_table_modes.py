@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import trunkline as tl
 from tests.jobs.tables import BY_DAY, DAYS, Tables, csv
+from trunkline.errors import InvalidSpec
 from trunkline.model.jobs import JobState
 
 Days = dict[str, list[tuple[int, float]]]
@@ -134,7 +137,7 @@ def test_a_file_that_changes_the_types_of_others_computes_those_anew(tables):
     assert found["kinds"].counts.skipped == 2, "a new day of the same types"
     tables.put("orders", {f"/day={DAYS[3]}/a.csv": csv((6, "n/a"), (7, 3), header="id,amount")})
     found = {str(job.pipeline): job for job in tables.run()}
-    assert "change the types" in (found["log"].reason or "")
+    assert "with other types now" in (found["log"].reason or "")
     assert found["kinds"].state is found["fresh"].state is JobState.SUCCESS
     tables.sql("scratch", text, mode="together", partition_by=["day"])
     tables.run()
@@ -148,19 +151,97 @@ def test_a_file_that_changes_the_types_of_others_computes_those_anew(tables):
     assert last == {*first, (3.5, 1, "double")}, "and back again"
 
 
-def test_what_brings_partitions_together_is_refused_with_its_place(tables):
+AS_READ = """SELECT day, typeof(n) AS n, CAST(f AS string) AS f, CAST(d / 3 AS string) AS d
+FROM orders"""
+
+
+def widths(day: str, n: pa.DataType, f: pa.DataType, d: pa.DataType) -> pa.Table:
+    number = pa.array([Decimal("1.25")], d)
+    return pa.table({"day": [day], "n": pa.array([1], n), "f": pa.array([0.1], f), "d": number})
+
+
+def test_types_that_are_widened_compute_what_was_read_with_narrow_ones(tables):
+    """0.1 as a float is another double, and digits of a quotient come from its decimals."""
+    first = widths(DAYS[0], pa.int32(), pa.float32(), pa.decimal128(6, 2))
+    tables.lake.write_table("orders@main", first, partition_by=["day"])
+    tables.sql("kinds", AS_READ, mode="together", partition_by=["day"])
+    tables.sql("each", AS_READ, mode="each")
+    tables.sql("log", AS_READ, tl.pfs("orders"), mode="append", on_change="refresh")
+    tables.run_well()
+    second = widths(DAYS[1], pa.int32(), pa.float32(), pa.decimal128(6, 2))
+    more = second.append_column("more", pa.array([1]))
+    tables.lake.write_table("orders@main", more, mode="append")
+    found = {str(job.pipeline): job for job in tables.run_well()}
+    assert found["kinds"].counts.skipped == 1, "another column widens none"
+    for number, types in enumerate(
+        [
+            (pa.int64(), pa.float32(), pa.decimal128(6, 2)),
+            (pa.int64(), pa.float64(), pa.decimal128(6, 2)),
+            (pa.int64(), pa.float64(), pa.decimal128(12, 4)),
+        ]
+    ):
+        tables.lake.write_table("orders@main", widths(DAYS[2 + number], *types), mode="append")
+        tables.run_well()
+        scratch = f"scratch{number}"
+        tables.sql(scratch, AS_READ, mode="together", partition_by=["day"])
+        tables.run_well()
+        rows = tables.rows(f"{scratch}@main", "day", "n", "f", "d")
+        for name in ("kinds", "each", "log"):
+            assert tables.rows(f"{name}@main", "day", "n", "f", "d") == rows
+
+
+def test_types_and_options_of_text_that_are_recorded_anew_compute_all(tables):
+    """Also for a pipeline that reads one folder of the table as a whole."""
+    text = "SELECT day, typeof(amount) AS type, CAST(amount AS string) AS amount FROM orders"
+    tables.sql("first", text, tl.pfs("orders", f"/day={DAYS[0]}/"), mode="whole")
+    tables.put("orders", {f"/day={DAYS[0]}/a.csv": b"id,amount\n1,1.50\n"})
+    types = "day string, id int, amount"
+    tables.lake.set_table("orders@main", schema=f"{types} double")
+    tables.sql("read", text, mode="together", partition_by=["day"])
+    tables.run_well()
+    assert tables.rows("read@main", "type", "amount") == [("double", "1.5")]
+    tables.lake.set_table("orders@main", schema=f"{types} decimal(9,3)")
+    tables.run_well()
+    for name in ("read", "first"):
+        assert tables.rows(f"{name}@main", "type", "amount") == [("decimal(9,3)", "1.500")]
+    tables.put("orders", {f"/day={DAYS[1]}/a.csv": b"id,amount\n1,2.50\n"})
+    assert all(job.counts.skipped == 1 for job in tables.run_well())
+    tables.lake.set_table("orders@main", options={"nullValue": "2.50"})
+    tables.run_well()
+    assert tables.rows("read@main", "amount") == [("1.500",), (None,)]
+    tables.lake.set_table("orders@main", options={"nullValue": "1.50"})
+    tables.run_well()
+    assert tables.rows("read@main", "amount") == [("2.500",), (None,)]
+    assert tables.rows("first@main", "amount") == [(None,)]
+
+
+def test_what_brings_partitions_together_is_refused_when_it_is_applied(tables):
     """Days one after the other gave other rows than all at once."""
-    tables.day(DAYS[0], (1, 2.0))
+    by_day = {"mode": "together", "partition_by": ["day"]}
     text = """CREATE TEMP VIEW sums AS SELECT day, sum(amount) AS n FROM orders GROUP BY day;
 SELECT day, n,
        n - lag(n) OVER (ORDER BY day) AS more
 FROM sums"""
+    with pytest.raises(InvalidSpec, match="A window brings rows of orders together") as refused:
+        tables.sql("steps", text, **by_day)
+    assert "transform.sql, line 3" in refused.value.message
+    assert "3 |        n - lag(n) OVER (ORDER BY day) AS more" in refused.value.message
+    assert "use mode: whole" in refused.value.hint
+    with pytest.raises(InvalidSpec, match="An aggregate looks at several rows of orders"):
+        tables.sql("total", "SELECT count(*) AS n FROM orders", tl.pfs("orders"), mode="append")
+    with pytest.raises(InvalidSpec, match="its column day is not as it stands in the rows of"):
+        tables.sql("moved", "SELECT id, date_add(day, 1) AS day FROM orders", **by_day)
+    with pytest.raises(InvalidSpec, match="the column t has time"):
+        tables.sql("timed", "SELECT CAST(day AS time) AS t FROM orders", mode="each")
+    assert tables.lake.pipelines() == []
+
+
+def test_what_only_a_plan_shows_to_bring_partitions_together_is_refused_by_the_job(tables):
+    tables.day(DAYS[0], (1, 2.0))
+    text = """CREATE TEMP VIEW paid AS SELECT * FROM orders;
+SELECT day, sum(amount) AS n
+FROM paid GROUP BY ROLLUP(day)"""
     tables.sql("steps", text, mode="together", partition_by=["day"])
-    tables.sql("total", "SELECT count(*) AS n FROM orders", tl.pfs("orders"), mode="append")
-    tables.sql(
-        "moved", "SELECT id, date_add(day, 1) AS day FROM orders",
-        mode="together", partition_by=["day"],
-    )  # fmt: skip
     source = """
 def f(orders):
     mean = orders.groupBy("id").avg("amount").withColumnRenamed("avg(amount)", "mean")
@@ -168,14 +249,59 @@ def f(orders):
 """
     tables.spark("means", source, mode="together", partition_by=["day"])
     said = {str(job.pipeline): job.reason or "" for job in tables.run()}
-    assert "2 | SELECT day, n," in said["steps"]
-    assert "A window brings rows of orders together whatever their day" in said["steps"]
-    assert "use mode: whole" in said["steps"]
-    assert "1 | SELECT count(*) AS n FROM orders" in said["total"]
-    assert "An aggregate looks at several rows of orders" in said["total"]
-    assert "its column day is not as it stands in the rows of orders" in said["moved"]
+    assert "3 | FROM paid GROUP BY ROLLUP(day)" in said["steps"]
+    assert "An aggregate brings rows of orders together whatever their day" in said["steps"]
     assert "An aggregate brings rows of orders together" in said["means"]
     assert all(list(tables.lake.ls(f"{name}@main")) == [] for name in said)
+
+
+FETCHES = {
+    "collect": "[row] = orders.agg({'amount': 'max'}).collect()",
+    "count": "n = orders.count()",
+    "first": "row = orders.orderBy('id').first()",
+    "toPandas": "page = orders.toPandas()",
+    "isEmpty": "orders.filter('id > 1').isEmpty()",
+    "rdd": "orders.rdd.map(tuple).collect()",
+    "localCheckpoint": "orders = orders.localCheckpoint()",
+    "pivot": "orders.groupBy('day').pivot('id').count()",
+    "table": "ctx.spark.table('orders').take(1)",
+    "threads": "Pool().submit(orders.count).result()",
+}
+
+
+def test_what_a_function_fetches_from_partitions_is_refused_by_its_line(tables):
+    """A number that was collected, in a column, passed every look at the plan."""
+    tables.day(DAYS[0], (1, 2.0))
+    for name, line in FETCHES.items():
+        head = "from concurrent.futures import ThreadPoolExecutor as Pool\n\ndef f(orders, ctx):"
+        source = f"{head}\n    {line}\n    return orders\n"
+        tables.spark(name, source, mode="together", partition_by=["day"])
+    source = "def f(orders):\n    return orders.limit(orders.count())\n"
+    tables.spark("log", source, tl.pfs("orders"), mode="append")
+    said = {str(job.pipeline): job.reason or "" for job in tables.run()}
+    for name in FETCHES:
+        method = {"table": "take", "threads": "count"}.get(name, name)
+        line = "" if name == "threads" else "work.py:4: "
+        assert said[name].startswith(f"{line}{method}"), said[name]
+        assert "whatever their day" in said[name] and "mode: whole" in said[name]
+    assert said["log"].startswith("work.py:2: count() fetches rows of orders, of which mode: app")
+
+
+def test_a_function_may_fetch_what_every_run_sees_whole(tables):
+    tables.day(DAYS[0], (1, 2.0))
+    tables.put("rates", {"/a.csv": csv((1, 3), (2, 4), header="id,rate")})
+    source = """
+def f(orders, rates):
+    orders.show()
+    orders.foreach(print)
+    most = rates.agg({"rate": "max"}).first()[0]
+    kinds = [row.id for row in rates.rdd.collect()]
+    return orders.where(orders.id.isin(kinds)).selectExpr("day", f"amount * {most} AS amount")
+"""
+    inputs = tl.cross(tl.pfs("orders", "/day=*/"), tl.pfs("rates"))
+    tables.spark("scaled", source, inputs, mode="together", partition_by=["day"])
+    tables.run_well()
+    assert tables.rows("scaled@main", "amount") == [(8.0,)]
 
 
 def test_a_row_outside_the_changed_partitions_fails_and_is_named(tables):

@@ -592,3 +592,20 @@ def test_an_empty_text_is_no_partition(tables: Tables):
     (job,) = tables.run()
     assert job.state is JobState.FAILURE
     assert 'A row has an empty text in "k", which its table is partitioned by' in job.reason
+
+
+def test_datums_that_one_call_takes_are_running_while_it_does(tables):
+    source = """
+def f(orders, ctx):
+    import trunkline as tl
+    with tl.open(ctx.env["LAKE"]) as lake:
+        states = [str(one.state) for one in lake.datums(f"{ctx.pipeline}@{ctx.job}")]
+    raise ValueError(f"states: {states}")
+"""
+    folder = tables.code / "seen"
+    folder.mkdir(parents=True)
+    (folder / "work.py").write_text(source)
+    env = {"LAKE": str(tables.lake._folder)}
+    transform = {"spark": "work.py:f", "code": str(folder), "env": env}
+    tables.apply("seen", transform, None, mode="together", partition_by=["day"])
+    assert "states: ['running', 'running']" in failure(tables)

@@ -238,6 +238,16 @@ def test_it_counts_what_was_there_before(idle: Graph):
     assert reads(idle.job("b")) == {"orders": made}
 
 
+def test_its_trigger_is_changed_in_the_spec_alone(idle: Graph):
+    """Ended by hand, the pipeline never ran again, also if it was applied again as it was."""
+    idle.apply("b", tl.pfs("orders", NOTHING, trigger={"commits": 2}), ["true"])
+    (branch,) = [one["branch"] for one in idle.lake.triggers("orders")]
+    for trigger in (None, Trigger("main", commits=7)):
+        with pytest.raises(errors.InUse, match="because the spec of b says so"):
+            idle.lake.follow_branch(f"orders@{branch}", trigger)
+    assert len(idle.lake.triggers("orders")) == 1
+
+
 def test_its_trigger_goes_with_the_pipeline(idle: Graph):
     idle.apply("b", tl.pfs("orders", NOTHING, trigger={"commits": 2}), ["true"])
     idle.lake.delete_pipeline("b")

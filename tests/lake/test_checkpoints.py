@@ -17,12 +17,14 @@ from trunkline import Lake
 from trunkline.errors import AlreadyExists, CheckpointDamaged, NotFound
 from trunkline.lake import checkpoints, savepoints
 from trunkline.lake.branches import add_repo
+from trunkline.lake.lease import Lease
 from trunkline.model.commits import RepoKind, RepoName
 from trunkline.model.ids import new_id
-from trunkline.model.streams import Batch
-from trunkline.storage.catalog import flows, repos
+from trunkline.model.streams import Batch, Flow, FlowState
+from trunkline.storage.catalog import flows, leases, repos
 from trunkline.storage.objects import ObjectStore, open_store
 from trunkline.storage.objects.loose import loose
+from trunkline.tables import upkeep
 
 NAME = RepoName("default", "sessions")
 BATCHES = 8
@@ -483,3 +485,22 @@ def test_fsck_reports_a_stream_that_cannot_go_on(lake: Lake):
     (problem,) = lake.fsck().problems
     assert (problem.kind, problem.where) == ("state", "sessions")
     assert "2.changelog is empty" in problem.message
+
+
+def test_the_state_that_a_running_backup_needs_is_not_pruned(tmp_path: Path):
+    with tl.init(tmp_path) as lake:
+        lake.create_repo("totals")
+        core = lake._core
+        early, kept = old_place(1), old_place(2)
+        for folder in (early, kept):
+            maker.make(core.objects, folder, BATCHES, SNAPSHOTS)
+        state = {"checkpoint": kept, "batch": 6}
+        name = RepoName("default", "totals")
+        flow = Flow(1, name, "stream", 1, 6, {}, FlowState.IDLE, "", {"state": state}, 0)
+        backup = Lease(core, new_id(), "cron", kind=leases.BACKUP)
+        backup.take()
+        upkeep._forget_state(core, flow, 1)
+        assert maker.content(core.objects, early)
+        backup.give_back()
+        upkeep._forget_state(core, flow, 1)
+        assert maker.content(core.objects, early) == {}

@@ -31,8 +31,6 @@ def main() -> int:
             most=given.most,
             progress=lambda said: print(said, flush=True),
         )
-    for difference in report.differences:
-        print(f"\n{difference}")
     each = ", ".join(f"{name} {count}" for name, count in report.examples.items())
     print(
         f"\n{report.count} examples ({each}), seed {given.seed}, "

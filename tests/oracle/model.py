@@ -171,3 +171,13 @@ def merged(kind: Kind, rows: list[Row], source: Sequence[Row], place: int) -> li
     held = {order(kind, row[place]) for row in rows if row[place] is not None}
     new = [row for row in source if row[place] is None or order(kind, row[place]) not in held]
     return kept + new
+
+
+def overwritten(table: Table, rows: list[Row], new: Sequence[Row], by: Sequence[int]) -> list[Row]:
+    """Rows of partitions that the new ones have go, others stay."""
+
+    def partition(row: Row) -> tuple[Any, ...]:
+        return tuple(exact(table.kinds[place], row[place]) for place in by)
+
+    gone = {partition(row) for row in new}
+    return [*(row for row in rows if partition(row) not in gone), *new]

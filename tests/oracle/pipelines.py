@@ -35,7 +35,7 @@ class Edit:
 class Published:
     """A value changes in its last bit or microsecond, or deep inside: outputs have the new one."""
 
-    name, share = "published", 0.1
+    name, share = "published", 0.04
 
     def cases(self, chance: Random, count: int) -> list[Edit]:
         columns = (Column(NUMBER, BIGINT), *_columns(chance))
@@ -61,8 +61,9 @@ class Published:
                 return [Wrong(0, f"job {step}", said)]
             for name in (together, whole, each, below):
                 rows = rows_of(world.lake.table(f"{name}@main").arrow(), shown)
+                parted = _by_case(rows, cases)
                 for place, case in enumerate(cases[:EACH] if name == each else cases):
-                    mine = [row[:-1] for row in rows if row[-1] == f"c{place}"]
+                    mine = parted[place]
                     kinds = [column.kind for column in columns]
                     if told_ := told(bag(kinds, getattr(case, step)), bag(kinds, mine)):
                         found.append(Wrong(place, f"{_MODES[name[-1]]}, {step}", told_))
@@ -97,37 +98,51 @@ class Cut:
 
 
 class Cuts:
-    """`append` and a stream: however rows are cut into commits, all of them come, once."""
+    """`append`, a stream, and one with state that upserts: however rows are cut into commits, all
+    of them come, once.
+    """
 
     name, share = "cuts", 0.01
 
     def cases(self, chance: Random, count: int) -> list[Cut]:
-        return [_cut(chance) for _ in range(min(count, 3))]
+        columns = (Column(NUMBER, BIGINT), *_columns(chance)[:5])
+        return [_cut(chance, columns) for _ in range(min(count, 40))]
 
     def check(self, world: World, cases: Sequence[Cut]) -> list[Wrong]:
-        repos = []
-        for case in cases:
-            repos.append(world.new_repo())
-            _put(world, repos[-1], {"/0.parquet": (case.columns, case.commits[0])})
-            every = f"SELECT * FROM {repos[-1]}"
-            _apply(world, f"{repos[-1]}a", every, tl.pfs(repos[-1], "/"), mode="append")
-            _stream(world, f"{repos[-1]}s", every, tl.pfs(repos[-1]))
-        for number in range(1, max(len(case.commits) for case in cases)):
+        source, columns = world.new_repo(), cases[0].columns
+        shown, kinds = (*columns, Column("case", TEXT)), [column.kind for column in columns]
+        outputs = {"append": f"{source}a", "stream": f"{source}s"}
+        for number in range(max(len(case.commits) for case in cases)):
             if number % 2 and (said := world.run()):
                 return [Wrong(0, "job", said)]
-            for case, repo in zip(cases, repos, strict=True):
-                if number < len(case.commits):
-                    _put(world, repo, {f"/{number}.parquet": (case.columns, case.commits[number])})
+            cut = {
+                f"/case=c{place}/{number}.parquet": (columns, case.commits[number])
+                for place, case in enumerate(cases)
+                if number < len(case.commits)
+            }
+            _put(world, source, cut)
+            if number == 0:
+                every = f"SELECT * FROM {source}"
+                _apply(world, outputs["append"], every, tl.pfs(source, "/"), mode="append")
+                _stream(world, outputs["stream"], every, tl.pfs(source))
+                totals = f"SELECT `case`, count(*) AS rows, max(n) AS last FROM {source} GROUP BY 1"
+                _stream(world, f"{source}u", totals, tl.pfs(source), output={"upsert": ["case"]})
         if said := world.run():
             return [Wrong(0, "job", said)]
         found = []
-        for place, (case, repo) in enumerate(zip(cases, repos, strict=True)):
-            kinds = [column.kind for column in case.columns]
-            expected = bag(kinds, [row for rows in case.commits for row in rows])
-            for name in ("append", "stream"):
-                rows = rows_of(world.lake.table(f"{repo}{name[0]}@main").arrow(), case.columns)
-                if said := told(expected, bag(kinds, rows)):
+        for name, output in outputs.items():
+            rows = rows_of(world.lake.table(f"{output}@main").arrow(), shown)
+            for place, (case, mine) in enumerate(zip(cases, _by_case(rows, cases), strict=True)):
+                expected = bag(kinds, [row for commit in case.commits for row in commit])
+                if said := told(expected, bag(kinds, mine)):
                     found.append(Wrong(place, name, said))
+        held = world.lake.table(f"{source}u@main").arrow(["case", "rows", "last"])
+        rows = list(zip(*(column.to_pylist() for column in held.columns), strict=True))
+        for place, case in enumerate(cases):
+            numbers = [row[0] for commit in case.commits for row in commit]
+            mine, right = [row[1:] for row in rows if row[0] == f"c{place}"], max(numbers)
+            if mine != [(len(numbers), right)]:
+                found.append(Wrong(place, "upsert", f"{mine}, not {(len(numbers), right)}"))
         return found
 
     def smaller(self, case: Cut) -> Iterator[Cut]:
@@ -146,48 +161,52 @@ class Rule:
 
 
 class SetAside:
-    """Rows that break a rule are in nobody's result, through no door."""
+    """Rows that break a rule are in nobody's result, through no door. Each case is its own rule."""
 
-    name, share = "quarantine", 0.01
+    name, share = "quarantine", 0.02
 
     def cases(self, chance: Random, count: int) -> list[Rule]:
+        columns = (Column(NUMBER, BIGINT), *_columns(chance)[:6])
         found = []
-        for _ in range(min(count, 4)):
-            columns = (Column(NUMBER, BIGINT), *_columns(chance)[:4])
+        for _ in range(min(count, 40)):
             rows = tuple(_row(chance, columns, n) for n in range(8))
             table = Table(columns, (rows,))
             found.append(Rule(table, any_condition(chance, table)))
         return found
 
     def check(self, world: World, cases: Sequence[Rule]) -> list[Wrong]:
-        repos = []
-        for case in cases:
-            repos.append(world.new_repo())
-            _put(world, repos[-1], {"/0.parquet": (case.table.columns, case.table.files[0])})
-            rule = Spark().write(case.condition, case.table.columns)
-            _apply(
-                world,
-                f"{repos[-1]}q",
-                f"CREATE TABLE kept AS SELECT * FROM {repos[-1]}",
-                tl.pfs(repos[-1], "/"),
-                expectations=[
-                    {"name": "rule", "table": "kept", "expr": rule, "action": "quarantine"}
-                ],
-            )
+        source, columns = world.new_repo(), cases[0].table.columns
+        shown, kinds = (*columns, Column("case", TEXT)), cases[0].table.kinds
+        _put(
+            world, source, {_path(n): (columns, one.table.files[0]) for n, one in enumerate(cases)}
+        )
+        rules = [
+            {
+                "name": f"rule{place}",
+                "table": "kept",
+                "expr": f"case <> 'c{place}' OR ({Spark().write(case.condition, columns)})",
+                "action": "quarantine",
+            }
+            for place, case in enumerate(cases)
+        ]
+        every = f"CREATE TABLE kept AS SELECT * FROM {source}"
+        _apply(world, f"{source}q", every, tl.pfs(source, "/"), expectations=rules)
         if said := world.run():
             return [Wrong(0, "job", said)]
+        right = [meeting(case.table, case.condition) for case in cases]
+        if not any(right):
+            return []  # a table without files: there is nothing that a reader could take for it
         found = []
-        for place, (case, repo) in enumerate(zip(cases, repos, strict=True)):
-            expected = meeting(case.table, case.condition)
-            if not expected:
-                continue  # a table without files: there is nothing that a reader could take for it
-            for door, read in READERS.items():
-                try:
-                    rows = rows_of(read(world, f"{repo}q@main:/kept"), case.table.columns)
-                    said = told(bag(case.table.kinds, expected), bag(case.table.kinds, rows))
-                except Exception as error:
-                    said = f"{type(error).__name__}: {str(error)[:300]}"
-                if said:
+        for door, read in READERS.items():
+            try:
+                rows = rows_of(read(world, f"{source}q@main:/kept"), shown)
+            except Exception as error:
+                found.append(Wrong(0, door, f"{type(error).__name__}: {str(error)[:300]}"))
+                continue
+            for place, (mine, expected) in enumerate(
+                zip(_by_case(rows, cases), right, strict=True)
+            ):
+                if said := told(bag(kinds, expected), bag(kinds, mine)):
                     found.append(Wrong(place, door, said))
         return found
 
@@ -241,8 +260,7 @@ def _other(chance: Random, kind: Kind, value: Value) -> Value:
     return near(chance, kind, value)
 
 
-def _cut(chance: Random) -> Cut:
-    columns = (Column(NUMBER, BIGINT), *_columns(chance)[:5])
+def _cut(chance: Random, columns: tuple[Column, ...]) -> Cut:
     commits, count = [], 0
     for _ in range(chance.choice((2, 3, 5))):
         size = chance.choice((1, 2, 4))
@@ -262,6 +280,14 @@ def _path(place: int) -> str:
     return f"/case=c{place}/a.parquet"
 
 
+def _by_case(rows: Sequence[Row], cases: Sequence[Any]) -> list[list[Row]]:
+    """The rows of each case, which the last column tells."""
+    found: dict[Value, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row[-1], []).append(row[:-1])
+    return [found.get(f"c{place}", []) for place in range(len(cases))]
+
+
 def _put(
     world: World, repo: str, files: Mapping[str, tuple[Sequence[Column], Sequence[Row]]]
 ) -> None:
@@ -277,6 +303,6 @@ def _apply(world: World, name: str, sql: str, input: Any, **fields: Any) -> None
     world.lake.apply(spec)
 
 
-def _stream(world: World, name: str, sql: str, input: Any) -> None:
-    spec = {"pipeline": {"name": name}, "input": input, "transform": {"stream": sql}}
+def _stream(world: World, name: str, sql: str, input: Any, **fields: Any) -> None:
+    spec = {"pipeline": {"name": name}, "input": input, "transform": {"stream": sql, **fields}}
     world.lake.apply(spec)

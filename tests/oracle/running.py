@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from tests.oracle.worlds import World
 from trunkline.errors import TrunklineError
 
 ATTEMPTS = 60
+ERROR = re.compile(r"refused|\w*(?:Error|Exception)\b")
+VALUES = re.compile(r"""'[^']*'|"[^"]*"|[\d./]+""")
 
 
 @dataclass(frozen=True)
@@ -84,21 +87,31 @@ def run(
             key = f"{seed}/{group.name}/{number}"
             cases = group.cases(Random(key), min(batch, left))
             for wrong in group.check(world, cases):
-                first = (wrong.door, group.sort(cases[wrong.place]))
-                if first in seen or len(report.differences) >= most:
-                    continue  # one of each sort is enough to look at
+                # One of each sort is enough to look at, and one of each error.
+                sorts = {(wrong.door, group.sort(cases[wrong.place])), (wrong.door, gist(wrong))}
+                if sorts & seen or len(report.differences) >= most:
+                    continue
+                seen |= sorts
                 case, said = minimised(world, group, cases[wrong.place], wrong)
                 last = (wrong.door, group.sort(case))
-                known = last in seen
-                seen |= {first, last}
-                if known:
+                if last in seen - sorts:
                     continue
-                report.differences.append(Difference(group.name, wrong.door, said, case, key))
+                seen.add(last)
+                difference = Difference(group.name, wrong.door, said, case, key)
+                report.differences.append(difference)
+                progress(f"\n{difference}\n")
             left, number = left - len(cases), number + 1
             report.examples[group.name] = report.examples.get(group.name, 0) + len(cases)
             seconds = time.monotonic() - started
             progress(f"{group.name}: {report.examples[group.name]} examples, {seconds:.1f} s")
     return report
+
+
+def gist(wrong: Wrong) -> str:
+    """An error without the names and numbers in it, which differ from case to case; else all."""
+    if not ERROR.match(wrong.said):
+        return wrong.said
+    return VALUES.sub("", wrong.said.partition(", not [")[0])
 
 
 def minimised(world: World, group: Group, case: Any, wrong: Wrong) -> tuple[Any, str]:

@@ -142,10 +142,17 @@ def _write(world: World, table: Table, ref: str, source: str) -> None:
         frame = world.lake.table(source).spark()
         world.lake.write_table(ref, frame.repartition(len(table.files)))
     elif table.layout in ("arrow", "parts"):
-        names = [one.name for one in table.columns[1:] if one.kind.name in PARTING]
-        by = names[:2] if table.layout == "parts" else None
+        by = [table.columns[place].name for place in parted_by(table)]
         for rows in table.files:
             world.lake.write_table(ref, arrow_table(table.columns, rows), partition_by=by or None)
+
+
+def parted_by(table: Table) -> list[int]:
+    """The places of the columns that a table in folders is parted by: none if no column can be."""
+    if table.layout != "parts":
+        return []
+    kinds = enumerate(table.kinds)
+    return [place for place, kind in kinds if place and kind.name in PARTING][:2]
 
 
 def _older(

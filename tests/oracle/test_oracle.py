@@ -8,7 +8,7 @@ from tests.oracle.groups import GROUPS
 from tests.oracle.running import Group, run
 from tests.oracle.worlds import World
 
-FEW = {"reads": 6, "filters": 80, "changes": 8, "published": 30, "cuts": 2, "quarantine": 2}
+FEW = {"reads": 6, "filters": 80, "changes": 8, "published": 30, "cuts": 10, "quarantine": 10}
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)

@@ -272,6 +272,11 @@ def test_what_does_not_decide_results_leaves_the_digest_alone(other):
             "spark goes with sql, spark and stream, not with cmd",
         ),
         ("python: a.py:f", "spark.sql.ansi.enabled", "not with python"),
+        (
+            "sql: SELECT 1 AS x",
+            "spark.sql.parquet.datetimeRebaseModeInWrite",
+            "cannot be set: readers would not agree",
+        ),
     ],
 )
 def test_settings_that_would_do_nothing_are_refused(transform, name, words):

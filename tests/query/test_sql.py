@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from pathlib import Path
 
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.query.conftest import parquet, put
 from trunkline import Lake
 from trunkline.errors import (
@@ -28,7 +28,7 @@ from trunkline.query.kept import Kept
 def own(made: Lake, tmp_path: Path):
     """A lake of its own, for tests that write."""
     folder = tmp_path / "lake"
-    shutil.copytree(made.location, folder)
+    copy_lake(made.location, folder)
     with tl.open(folder) as opened:
         yield opened
 

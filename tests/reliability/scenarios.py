@@ -270,6 +270,8 @@ STREAM_POINTS = (
 )
 
 # On the way of an ingest's batch: see test_folder of the ingests.
+RESTORE_POINTS = ("restore.objects_written", "restore.catalog_written")
+IDENTITY_POINTS = ("identity.marked",)  # see tests/lake/test_identity.py
 EGRESS_POINTS = ("egress.claimed", "egress.sending", "egress.sent", "egress.recorded")
 INGEST_POINTS = ("ingest.gathered", "ingest.written", "ingest.committed", "ingest.source_told")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 import zstandard
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.reliability import next_format
 from tests.reliability.harness import (
     State,
@@ -21,8 +21,10 @@ from tests.reliability.harness import (
 )
 from tests.reliability.scenarios import (
     EGRESS_POINTS,
+    IDENTITY_POINTS,
     INGEST_POINTS,
     JOB_POINTS,
+    RESTORE_POINTS,
     SCENARIOS,
     SECRET,
     STREAM_POINTS,
@@ -53,7 +55,7 @@ def ready(fast_folder: Path):
             with tl.init(folder) as lake:
                 prepare(scenario, lake)
                 before = state(lake)
-            shutil.copytree(folder, copy)
+            copy_lake(folder, copy)
             with tl.open(copy) as lake:
                 SCENARIOS[scenario].act(lake)
                 after = state(lake)
@@ -68,14 +70,15 @@ def ready(fast_folder: Path):
 def test_every_crash_point_is_reached_by_a_scenario(name: str):
     points = [point for scenario in SCENARIOS.values() for point in scenario.reaches]
     of_jobs = (*JOB_POINTS, *TABLE_JOB_POINTS, *STREAM_POINTS, *INGEST_POINTS, *EGRESS_POINTS)
-    reached = {point.partition(":")[0] for point in (*points, *of_jobs)}
+    elsewhere = (*RESTORE_POINTS, *IDENTITY_POINTS)
+    reached = {point.partition(":")[0] for point in (*points, *of_jobs, *elsewhere)}
     assert name in reached, f"add a scenario that passes {name}: a crash there is not checked"
 
 
 @pytest.mark.parametrize("point, scenario", CASES)
 def test_a_crash_leaves_the_state_before_or_after(point, scenario, ready, tmp_path):
     folder, before, after = ready(scenario)
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    copy_lake(folder, tmp_path, dirs_exist_ok=True)
 
     result = job("act", tmp_path, scenario, TRUNKLINE_CRASH_AT=point)
     assert killed(result), f"{scenario} does not die at {point}: {result}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.reliability.harness import assert_sound, cli
 from trunkline.errors import CorruptObject
 from trunkline.lake.manifests import ManifestStore
@@ -41,7 +41,7 @@ def whole(fast_folder: Path) -> Path:
 @pytest.fixture
 def damaged(whole: Path, tmp_path: Path) -> Iterator[tl.Lake]:
     """A copy of that lake, about to be damaged."""
-    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
+    copy_lake(whole, tmp_path, dirs_exist_ok=True)
     with tl.open(tmp_path) as lake:
         yield lake
 

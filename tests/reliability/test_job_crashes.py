@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.reliability import graph
 from tests.reliability.harness import (
     assert_no_orphans,
@@ -36,7 +36,7 @@ def ready(fast_folder: Path) -> Path:
 def test_a_job_whose_worker_died_is_ended_once(
     point: str, ready: Path, spark: object, tmp_path: Path
 ):
-    shutil.copytree(ready, tmp_path, dirs_exist_ok=True)
+    copy_lake(ready, tmp_path, dirs_exist_ok=True)
     result = worker("drain", tmp_path, TRUNKLINE_CRASH_AT=point)
     assert killed(result), result
     with tl.open(tmp_path) as lake:

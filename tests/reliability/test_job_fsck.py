@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.reliability import graph
 from tests.reliability.harness import assert_sound
 from trunkline.engine.runner.task import read_part
@@ -35,7 +35,7 @@ def finished(spark, fast_folder: Path) -> Path:
 
 @pytest.fixture
 def lake(finished: Path, tmp_path: Path) -> Iterator[tl.Lake]:
-    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    copy_lake(finished, tmp_path, dirs_exist_ok=True)
     with tl.open(tmp_path) as opened:
         yield opened
 

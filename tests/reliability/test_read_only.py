@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.reliability.conftest import mounted
 from tests.reliability.harness import assert_sound, cli, state
 from trunkline.errors import ReadOnly
@@ -131,8 +132,11 @@ def test_a_log_that_cannot_be_worked_in_is_never_left_out(source, tmp_path):
     put = ["put", "--lake", source, "r@main:/new", new]
     assert cli(*put, TRUNKLINE_CRASH_AT="commit.after_transaction").code == -9
     folder = tmp_path / "copy"
-    shutil.copytree(source, folder)
-    (folder / ".trunkline" / "catalog.db-shm").unlink()
+    copy_lake(source, folder)
+    # What was not yet in the database of a process that is gone.
+    for name in ("catalog.db", "catalog.db-wal"):
+        shutil.copy(source / ".trunkline" / name, folder / ".trunkline" / name)
+    (folder / ".trunkline" / "catalog.db-shm").unlink(missing_ok=True)
     with mounted(folder, "--bind", folder):
         subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
         result = cli("ls", "--lake", folder, "r@main", "--json")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.reliability import streams
 from tests.reliability.harness import (
     assert_no_orphans,
@@ -40,7 +40,7 @@ def ready(spark: object, fast_folder: Path) -> Path:
 def test_a_batch_whose_worker_died_counts_once(
     point: str, ready: Path, spark: object, tmp_path: Path
 ):
-    shutil.copytree(ready, tmp_path, dirs_exist_ok=True)
+    copy_lake(ready, tmp_path, dirs_exist_ok=True)
     result = worker("drain", tmp_path, TRUNKLINE_CRASH_AT=point)
     assert killed(result), result
     with tl.open(tmp_path) as lake:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import threading
 import time
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.jobs.tables import Tables
 from tests.reliability import graph, tablegraph
 from tests.reliability.harness import (
@@ -49,7 +49,7 @@ def ready(fast_folder: Path) -> Path:
 def wanted(spark: object, ready: Path, fast_folder: Path) -> dict[str, Any]:
     """What the pipelines come to where nothing goes wrong."""
     folder = fast_folder / "undisturbed"
-    shutil.copytree(ready, folder)
+    copy_lake(ready, folder)
     with tl.open(folder) as lake:
         tables = Tables(lake, folder / "code")
         tables.run_well()
@@ -63,7 +63,7 @@ def wanted(spark: object, ready: Path, fast_folder: Path) -> dict[str, Any]:
 def test_a_job_whose_worker_died_is_ended_once(
     point: str, ready: Path, wanted: dict[str, Any], tmp_path: Path
 ):
-    shutil.copytree(ready, tmp_path, dirs_exist_ok=True)
+    copy_lake(ready, tmp_path, dirs_exist_ok=True)
     result = worker("drain", tmp_path, TRUNKLINE_CRASH_AT=point)
     assert killed(result), result
     with tl.open(tmp_path) as lake:
@@ -80,7 +80,7 @@ def test_a_job_whose_worker_died_is_ended_once(
 def test_a_worker_stopped_past_its_lease_commits_nothing(
     ready: Path, wanted: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    shutil.copytree(ready, tmp_path, dirs_exist_ok=True)
+    copy_lake(ready, tmp_path, dirs_exist_ok=True)
     stopped = start_worker("drain_stopping_at", tmp_path, "job.tables_written")
     os.waitid(os.P_PID, stopped.pid, os.WSTOPPED)
     monkeypatch.setenv("TRUNKLINE_WORKER_LEASE", "2s")
@@ -191,7 +191,7 @@ def test_a_job_that_takes_too_long_is_ended(running, spark):
 def test_another_jvm_finds_the_same_rows_and_keeps_the_files(
     ready: Path, wanted: dict[str, Any], fast_folder: Path, tmp_path: Path
 ):
-    shutil.copytree(fast_folder / "undisturbed", tmp_path, dirs_exist_ok=True)
+    copy_lake(fast_folder / "undisturbed", tmp_path, dirs_exist_ok=True)
     with tl.open(tmp_path) as lake:
         before = {name: graph.entries(lake, name) for name in tablegraph.PIPELINES}
         tablegraph.declare(Tables(lake, tmp_path / "code"), reprocess=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.schedule.declared import micros
 from trunkline import Lake
 
@@ -33,7 +33,7 @@ def new_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(new_lake: Path, tmp_path: Path) -> Iterator[Lake]:
     folder = tmp_path / "lake"
-    shutil.copytree(new_lake, folder)
+    copy_lake(new_lake, folder)
     with tl.open(folder, author="ada") as opened:
         yield opened
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.served import home, through_door
 from trunkline import Lake
+from trunkline.lake.own_folders import MARK
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +33,7 @@ def lake(request: pytest.FixtureRequest, new_lake: Path, tmp_path: Path) -> Iter
 @contextmanager
 def copied(lake: Path, folder: Path, how: str) -> Iterator[Lake]:
     """A copy of a lake, opened `local` or by `http`."""
-    shutil.copytree(lake, folder)
+    copy_lake(lake, folder)
     with tl.open(folder, author="ada") as opened:
         if how == "local":
             yield opened
@@ -68,9 +69,11 @@ def head(lake: Lake, ref: str) -> str | None:
 
 
 def objects(lake: Lake) -> list[Path]:
-    """Every object of a lake in a folder."""
+    """Every object of a lake in a folder; the mark that says whose it is is none."""
     folder = Path(home(lake).location) / ".trunkline" / "objects"
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    found = (path for path in folder.rglob("*") if path.is_file())
+    own = ("tmp", MARK)
+    return sorted(path for path in found if path.relative_to(folder).parts[0] not in own)
 
 
 def data_objects(lake: Lake) -> list[Path]:

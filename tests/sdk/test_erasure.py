@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
-from tests.sdk.conftest import data_objects, head, objects, put, tree
+from tests.sdk.conftest import damage, data_objects, head, local, objects, put, tree
 from tests.sdk.test_pruning import derive
 from tests.served import home
 from trunkline import Lake
-from trunkline.errors import Erased, NotFound
+from trunkline.errors import Erased, InUse, NotFound
+from trunkline.lake import erase as erase_of
 from trunkline.lake.lease import Lease
 from trunkline.model.commits import RepoCommit, RepoName
 from trunkline.model.entries import Entry
 from trunkline.model.ids import new_id
-from trunkline.storage.catalog import erasures
+from trunkline.storage.catalog import erasures, leases
+from trunkline.storage.objects.port import ObjectStore
 
 SECRET = b"the secret of Ada Lovelace"
 
@@ -289,3 +295,91 @@ def test_who_was_at_work_brings_no_bounds_back_and_loses_nothing(people: Lake):
     with core.database.read() as session:
         assert {row["done"] for row in session.all("SELECT done FROM erasures")} == {2}
     assert people.fsck(deep=True).ok
+
+
+# -- several at once, and what fsck can tell -----------------------------------------------------
+
+
+@local
+def test_two_erasures_at_once_are_both_done(lake: Lake, monkeypatch: pytest.MonkeyPatch):
+    """Each reads the pack before the other has replaced it."""
+    put(lake, "orders", a=SECRET + b" 1", b=SECRET + b" 2", kept="kept")
+    core = home(lake)._core
+    together = threading.Barrier(2)
+    get = type(core.objects).get
+
+    def slow(store: ObjectStore, key: str) -> bytes:
+        data = get(store, key)
+        if key.startswith("packs/"):
+            with suppress(threading.BrokenBarrierError):
+                together.wait(0.5)
+        return data
+
+    monkeypatch.setattr(type(core.objects), "get", slow)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lake.erase, ["orders:/a", "orders:/b"]))
+    assert found_anywhere(lake) == []
+    assert lake.fsck(deep=True).ok
+    assert lake.read("orders@main.1:/kept") == b"kept"
+
+
+@local
+def test_an_erasure_recorded_while_another_is_finished_is_not_taken_for_done(
+    held: Lake, monkeypatch: pytest.MonkeyPatch
+):
+    core = home(held)._core
+    line = core.tree_of(held._ref("orders@main.1")).find(b"/zzz")
+    edit = type(core.objects).edit
+
+    def record_meanwhile(store: ObjectStore, key: str, change: Any) -> None:
+        edit(store, key, change)
+        if line is not None and key == Entry.decode(line).key:
+            with core.database.write() as session:
+                erasures.record(session, 1, [Entry.decode(line)], "bob", "")
+
+    monkeypatch.setattr(type(core.objects), "edit", record_meanwhile)
+    held.erase("orders:/ada")
+    monkeypatch.undo()
+    report = held.fsck(deep=True)
+    assert (report.ok, report.pending_erasures) == (True, 1)
+    held.gc()
+    assert found_anywhere(held, b"after") == []
+    assert held.fsck(deep=True).pending_erasures == 0
+
+
+def test_a_version_that_is_put_meanwhile_is_erased_too(held: Lake, monkeypatch: pytest.MonkeyPatch):
+    remove = erase_of._remove_from_heads
+
+    def put_before(*args: Any) -> tuple[str, ...]:
+        monkeypatch.undo()
+        put(home(held), "orders", ada=SECRET + b", late")
+        return remove(*args)
+
+    monkeypatch.setattr(erase_of, "_remove_from_heads", put_before)
+    assert held.erase("orders:/ada").versions == 3
+    assert found_anywhere(held) == []
+
+
+@pytest.mark.parametrize("size", [1, 60_000])
+def test_fsck_tells_if_erased_bytes_are_back(lake: Lake, size: int):
+    put(lake, "orders", ada=SECRET * size, kept="kept")
+    before = {path: path.read_bytes() for path in data_objects(lake)}
+    lake.erase("orders:/ada")
+    assert lake.fsck(deep=True).ok
+    for path, data in before.items():
+        damage(path, data) if path.exists() else path.write_bytes(data)
+    (problem,) = lake.fsck(deep=True).problems
+    assert (problem.kind, problem.where) == ("erased", "/ada")
+
+
+@local
+def test_nothing_is_touched_if_a_backup_is_being_taken(held: Lake):
+    core = home(held)._core
+    before = head(held, "orders@main")
+    backup = Lease(core, new_id(), "cron", kind=leases.BACKUP)
+    backup.take()
+    with pytest.raises(InUse, match="backup"):
+        held.erase("orders:/ada")
+    assert head(held, "orders@main") == before
+    backup.give_back()
+    held.erase("orders:/ada")

@@ -15,7 +15,6 @@ from tests.sdk.conftest import local, put, tree
 from trunkline import Lake
 from trunkline.errors import (
     AlreadyExists,
-    Conflict,
     InUse,
     InvalidName,
     NotFound,
@@ -23,6 +22,7 @@ from trunkline.errors import (
     Unavailable,
     Usage,
     WrongFormat,
+    WrongLake,
 )
 from trunkline.model.ids import new_id
 from trunkline.storage.catalog import FORMAT
@@ -244,7 +244,7 @@ class TestBackends:
     def test_a_catalog_belongs_to_one_store(self, tmp_path: Path):
         url = postgres().catalog()
         tl.init(tmp_path / "one", catalog=url, store=f"file://{tmp_path}/one-store").close()
-        with pytest.raises(Conflict, match="belongs to a lake with the store"):
+        with pytest.raises(WrongLake, match="belongs to a lake with the store"):
             tl.init(tmp_path / "two", catalog=url, store=f"file://{tmp_path}/two-store")
 
     def test_in_memory(self, tmp_path: Path):

@@ -12,6 +12,7 @@ from tempfile import mkdtemp
 
 import httpx2
 
+from tests.copies import copy_lake
 from tests.served import served
 from trunkline import sdk
 from trunkline.lake.rights import changed
@@ -37,7 +38,7 @@ def _template() -> Path:
 
 
 def a_lake(folder: Path) -> Lake:
-    shutil.copytree(_template(), folder / "lake")
+    copy_lake(_template(), folder / "lake")
     return sdk.open(folder / "lake")
 
 

@@ -239,6 +239,53 @@ def test_who_may_no_longer_listen_is_let_go(
                 assert list(told) == []
 
 
+@pytest.mark.parametrize("act", ["token", "user", "role", "delete"])
+def test_what_is_revoked_hears_nothing_more(tmp_path: Path, act: str) -> None:
+    """At once: nothing that happens after it is told, though the listener may idle for long."""
+    with tl.init(tmp_path) as lake:
+        lake.create_repo("orders")
+        lake.create_user("ann", roles={"lake": "reader"})
+        token = lake.create_token(owner="ann")
+        with served(lake, authenticated=True) as url:
+            keys = {"Authorization": f"Bearer {token.token}"}
+            with httpx2.Client(base_url=url, headers=keys) as http, listening(http) as told:
+                emit(lake, "commit", 1)
+                assert next(told)[1].facts["n"] == 1
+                if act == "token":
+                    lake.revoke_token(token.info.id)
+                elif act == "user":
+                    lake.disable_user("ann")
+                elif act == "role":
+                    lake.revoke_grant("ann", "lake")
+                else:
+                    lake.delete_user("ann")
+                emit(lake, "commit", 2)
+                assert list(told) == []
+
+
+def test_a_download_ends_when_its_reader_may_no_longer_read(tmp_path: Path) -> None:
+    with tl.init(tmp_path) as lake:
+        lake.create_repo("orders")
+        large = tmp_path / "large"
+        with large.open("wb") as file:
+            file.truncate(96 << 20)
+        lake.put("orders@main:/large", large)
+        lake.create_user("ann", roles={"default/orders": "writer"})
+        token = lake.create_token(owner="ann").token
+        with served(lake, authenticated=True) as url:
+            place = f"{url}/api/v1/repos/default/orders/content?at=main&path=/large"
+            keys = {"Authorization": f"Bearer {token}"}
+            with httpx2.stream("GET", place, headers=keys, timeout=60) as answer:
+                pieces = answer.iter_raw()
+                next(pieces)
+                lake.grant("ann", "maintainer", "default/orders")  # more is no reason
+                next(pieces)
+                lake.revoke_grant("ann", "default/orders")
+                with pytest.raises(httpx2.RemoteProtocolError):
+                    for _ in pieces:
+                        pass
+
+
 def test_a_client_that_takes_nothing_is_cut_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import httpx2
 import pytest
@@ -15,6 +16,7 @@ import trunkline as tl
 from tests.served import served
 from trunkline.errors import (
     CorruptObject,
+    Failed,
     NotFound,
     TrunklineError,
     Usage,
@@ -23,6 +25,7 @@ from trunkline.sdk.contents import Contents
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.remote.contents import RemoteContents
 from trunkline.sdk.remote.lake import RemoteLake, connect
+from trunkline.sdk.wire.files import ARCHIVE
 from trunkline.storage.catalog import leases
 
 LARGE = bytes(range(256)) * 20_000  # 5 MB, beyond what is packed
@@ -315,6 +318,56 @@ def test_an_archive_holds_everything(lake: Lake, remote: RemoteLake, tmp_path: P
         assert {f"/{one.name}" for one in archive} == set(FILES)
     with pytest.raises(Usage):
         remote.get("orders@main", io.BytesIO())
+
+
+def _archive(*names: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for name in names:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, link
+            archive.addfile(info)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        _archive("good", "../../evil"),
+        _archive("/etc/evil"),
+        _archive("a/../../evil"),
+        _archive("a//b"),
+        _archive("."),
+        _archive("a\\..\\evil"),
+        _archive("good", "link", kind=tarfile.SYMTYPE, link="/etc/passwd"),
+        _archive("link", kind=tarfile.LNKTYPE, link="../evil"),
+        _archive("device", kind=tarfile.CHRTYPE),
+        _archive("folder", kind=tarfile.DIRTYPE),
+        b"no archive at all" * 100,
+    ],
+    ids=range(11),
+)
+def test_an_archive_of_a_hostile_server_is_not_kept(
+    remote: RemoteLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
+):
+    class Answer:
+        headers: ClassVar = {ARCHIVE: "1 1 0"}
+
+        def iter_bytes(self, size: int) -> Iterator[bytes]:
+            yield sent
+
+    @contextmanager
+    def hostile(*_: object, **__: object) -> Iterator[Answer]:
+        yield Answer()
+
+    monkeypatch.setattr(type(remote._client), "stream", hostile)
+    with pytest.raises(Failed, match="The server sent"):
+        remote.get("orders@main", tmp_path / "all.tar", tar=True)
+    assert list(tmp_path.iterdir()) == []
+    stream = io.BytesIO()
+    with pytest.raises(Failed):
+        remote.get("orders@main", stream, tar=True)
+    assert b"evil" not in stream.getvalue()
 
 
 class TestALakeThatChanges:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import httpx2
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.flows import INGEST, READER, STREAM, batch, commit
 from tests.ingest.feeds.lakes import Ingests
 from tests.ingest.feeds.test_http import Sender, numbers, rows
@@ -52,7 +52,7 @@ def flowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(flowing: Path, tmp_path: Path) -> Iterator[Lake]:
     folder = tmp_path / "lake"
-    shutil.copytree(flowing, folder)
+    copy_lake(flowing, folder)
     with tl.open(folder, author="root", direct=True) as opened:
         yield opened
 

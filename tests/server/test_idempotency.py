@@ -188,3 +188,23 @@ def test_a_request_that_takes_long_stays_in_hand(
         asyncio.run(asyncio.wait_for(long(), 30))
         with pytest.raises(Conflict):
             others.begin()
+
+
+def test_rows_of_queries_are_not_kept(tmp_path: Path) -> None:
+    with tl.init(tmp_path) as lake, served(lake) as url, httpx2.Client(base_url=url) as http:
+        for _ in range(2):
+            asked = {"text": "SELECT 'ERASEME' AS a"}
+            found = http.post("/api/v1/sql/run", json=asked, headers={IDEMPOTENCY: "q"})
+            assert found.json()["rows"] == [["ERASEME"]]
+            assert REPLAYED not in found.headers
+
+
+def test_what_was_answered_is_forgotten_when_something_is_erased(tmp_path: Path) -> None:
+    with tl.init(tmp_path) as lake, served(lake) as url, httpx2.Client(base_url=url) as http:
+        lake.create_repo("r")
+        with lake.commit("r@main") as commit:
+            commit.put("/p.csv", b"name\nERASEME\n")
+        http.post(REPOS, json={"name": "ERASEME"}, headers={IDEMPOTENCY: "k"})
+        lake.erase("r@main:/p.csv", "asked for")
+        again = http.post(REPOS, json={"name": "ERASEME"}, headers={IDEMPOTENCY: "k"})
+        assert REPLAYED not in again.headers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 import zstandard
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.jobs.graphs import Graph
 from tests.server.lakewide.people import asked_by
 from tests.waiting import until
@@ -49,7 +49,7 @@ def empty_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(empty_lake: Path, tmp_path: Path) -> Iterator[Lake]:
     folder = tmp_path / "lake"
-    shutil.copytree(empty_lake, folder)
+    copy_lake(empty_lake, folder)
     with tl.open(folder, author="root", direct=True) as opened:
         yield opened
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx2
@@ -12,7 +15,7 @@ import pytest
 from tests.served import served
 from tests.server.people import PASSWORD, Server, a_lake, a_server
 from trunkline import sdk
-from trunkline.errors import TooManyRequests
+from trunkline.errors import NotAuthenticated, TooManyRequests
 from trunkline.lake import access
 from trunkline.lake.passwords import is_password
 from trunkline.sdk.wire.values import API
@@ -208,10 +211,17 @@ class Clock:
 
 def wait_of(throttle: Throttle, name: str, address: str) -> float:
     try:
-        throttle.check(name, address)
+        with throttle.attempt(name, address):
+            raise LookupError("it was not tried")
     except TooManyRequests as error:
         return error.retry_after
-    return 0.0
+    except LookupError:
+        return 0.0
+
+
+def fail(throttle: Throttle, name: str, address: str) -> None:
+    with suppress(NotAuthenticated, TooManyRequests), throttle.attempt(name, address):
+        raise NotAuthenticated("wrong")
 
 
 def test_each_failure_makes_the_next_wait_longer():
@@ -219,7 +229,7 @@ def test_each_failure_makes_the_next_wait_longer():
     throttle = Throttle(clock)
     waits = []
     for _ in range(8):
-        throttle.failed("ada", "10.0.0.1")
+        fail(throttle, "ada", "10.0.0.1")
         waits.append(wait_of(throttle, "ada", "10.0.0.1"))
         clock.now += waits[-1]
     assert waits == [0, 0, 0, 0, 1, 2, 4, 8]
@@ -229,7 +239,7 @@ def test_each_failure_makes_the_next_wait_longer():
 def test_others_are_not_held_up():
     throttle = Throttle(Clock())
     for _ in range(10):
-        throttle.failed("ada", "10.0.0.1")
+        fail(throttle, "ada", "10.0.0.1")
     assert wait_of(throttle, "ada", "10.0.0.1") > 0
     assert wait_of(throttle, "ada", "10.0.0.2") == 0
     assert wait_of(throttle, "bob", "10.0.0.1") == 0
@@ -238,27 +248,30 @@ def test_others_are_not_held_up():
 def test_many_names_from_one_place_and_one_name_from_many():
     throttle = Throttle(Clock())
     for number in range(30):
-        throttle.failed(f"user{number}", "10.0.0.1")
+        fail(throttle, f"user{number}", "10.0.0.1")
     assert wait_of(throttle, "somebody", "10.0.0.1") > 0
     for number in range(80):
-        throttle.failed("ada", f"10.0.1.{number}")
+        fail(throttle, "ada", f"10.0.1.{number}")
     assert 0 < wait_of(throttle, "ada", "10.0.0.9") <= 30
 
 
 def test_a_success_is_a_new_start_and_memory_has_an_end():
-    throttle = Throttle(Clock())
+    clock = Clock()
+    throttle = Throttle(clock)
     for _ in range(6):
-        throttle.failed("ada", "10.0.0.1")
-    throttle.succeeded("ada", "10.0.0.1")
+        fail(throttle, "ada", "10.0.0.1")
+        clock.now += 60
+    with throttle.attempt("ada", "10.0.0.1"):
+        pass
     assert wait_of(throttle, "ada", "10.0.0.1") == 0
     clock = Clock()
     small = Throttle(clock, most=100)
     for hour in range(1, 20):
         clock.now = hour * 4000.0
-        small.failed("ada", "10.0.0.1")
+        fail(small, "ada", "10.0.0.1")
         assert wait_of(small, "ada", "10.0.0.1") == 0
     for number in range(1000):
-        small.failed(f"user{number}", f"address{number}")
+        fail(small, f"user{number}", f"address{number}")
     assert len(small._failures) <= 103
 
 
@@ -271,3 +284,77 @@ def test_the_server_tells_how_long_to_wait(tmp_path: Path):
         assert answer.status_code == 429
         assert answer.json()["error"]["code"] == "too_many_requests"
         assert int(answer.headers["retry-after"]) >= 1
+
+
+def test_a_try_is_counted_before_it_is_made():
+    throttle = Throttle(Clock())
+    with ExitStack() as trying:
+        for _ in range(5):
+            trying.enter_context(throttle.attempt("ada", "10.0.0.1"))
+        with pytest.raises(TooManyRequests):
+            trying.enter_context(throttle.attempt("ada", "10.0.0.1"))
+        assert wait_of(throttle, "ada", "10.0.0.2") == 0
+    # All were right: nothing is left of them.
+    assert wait_of(throttle, "ada", "10.0.0.1") == 0
+    assert not any(one.count for one in throttle._failures.values())
+
+
+def test_what_could_not_be_tried_costs_nothing():
+    clock = Clock()
+    throttle = Throttle(clock)
+    for _ in range(7):
+        clock.now += 100
+        fail(throttle, "ada", "10.0.0.1")
+    clock.now += 3
+    assert 0 < wait_of(throttle, "ada", "10.0.0.1") <= 1
+    clock.now += 2
+    for _ in range(20):
+        assert wait_of(throttle, "ada", "10.0.0.1") == 0
+
+
+def test_guesses_at_once_are_no_more_than_guesses_one_by_one(server: Server):
+    def guess(_: int) -> int:
+        with server.browser() as browser:
+            wrong = {"name": "guessed", "password": "wrong password"}
+            return browser.post("login", json=wrong, timeout=60).status_code
+
+    with ThreadPoolExecutor(30) as pool:
+        codes = list(pool.map(guess, range(30)))
+    # Five, and who came after a wait that was over by then.
+    assert codes.count(401) < 10
+    assert codes.count(401) + codes.count(429) == 30
+
+
+def test_checks_of_passwords_take_no_thread_of_others(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+):
+    """While every place for passwords is taken, others are answered, and more are refused."""
+    held, going_on = threading.Semaphore(0), threading.Event()
+
+    def slow(kept: str | None, password: str) -> bool:
+        held.release()
+        assert going_on.wait(60)
+        return False
+
+    monkeypatch.setattr("trunkline.lake.users.is_password", slow)
+
+    def log_in(number: int) -> httpx2.Response:
+        headers = {"Origin": server.url, "X-Forwarded-For": f"10.9.{number}.1"}
+        body = {"name": f"user{number}", "password": "x" * 12}
+        return httpx2.post(f"{server.api}/login", json=body, headers=headers, timeout=60)
+
+    with ThreadPoolExecutor(60) as pool:
+        asked = [pool.submit(log_in, number) for number in range(60)]
+        try:
+            assert held.acquire(timeout=30)
+            # Those that found no place are answered while the others still wait.
+            first = [one.result() for one in itertools.islice(as_completed(asked), 44)]
+            assert {one.status_code for one in first} == {429}
+            assert all(int(one.headers["retry-after"]) >= 1 for one in first)
+            lake = server.as_("ada")
+            assert len(list(lake.repos(all_projects=True))) == 3
+            assert not held.acquire(blocking=False)
+        finally:
+            going_on.set()
+        rest = [one.result().status_code for one in asked]
+    assert rest.count(401) == 16

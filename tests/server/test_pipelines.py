@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.server.lakewide.people import asked_by
 from trunkline import Lake, errors
 from trunkline.sdk.remote.lake import RemoteLake
@@ -44,7 +44,7 @@ def two_projects(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(two_projects: Path, tmp_path: Path) -> Iterator[Lake]:
     folder = tmp_path / "lake"
-    shutil.copytree(two_projects, folder)
+    copy_lake(two_projects, folder)
     with tl.open(folder, author="root", direct=True) as opened:
         yield opened
 

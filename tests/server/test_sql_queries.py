@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,11 @@ import pytest
 
 import trunkline as tl
 from trunkline import Lake, settings
-from trunkline.errors import Failed, NotFound, TimedOut, TooLarge, Unavailable
+from trunkline.errors import DiskFull, Failed, NotFound, TimedOut, TooLarge, Unavailable
+from trunkline.lake.erase import erase
 from trunkline.model.access import owner_of_lake
+from trunkline.model.refs import parse_ref
+from trunkline.query import bounds
 from trunkline.sdk.wire.arrow import read_stream
 from trunkline.sdk.wire.sql import NewQuery, QueryState
 from trunkline.server.queries import keeper as keepers
@@ -21,6 +25,7 @@ from trunkline.server.queries.keeper import Keeper, keeper_of
 from trunkline.server.queries.query import Query
 from trunkline.server.queries.spool import Spool
 from trunkline.server.service import Service
+from trunkline.tables.reading import duck_tree
 
 LONG = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range % 7 = 3"
 WHO = owner_of_lake("ada")
@@ -56,6 +61,44 @@ class TestEnds:
         assert query.state is QueryState.FAILED
         assert isinstance(query.error, TimedOut)
         assert not query.spool.path.exists()
+        keeper.close()
+
+    def test_every_one_that_takes_too_long(self, lake):
+        """Not only the first: who watches hears of each."""
+        keeper = kept(lake, sql_timeout="300ms")
+        assert ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error is None
+        time.sleep(0.5)
+        assert isinstance(ended(keeper.ask(WHO, NewQuery(LONG))).error, TimedOut)
+        keeper.close()
+
+    def test_one_that_is_bound_for_too_long(self, lake, monkeypatch):
+        """DuckDB cannot be stopped there: nobody waits for it."""
+        for one in (bounds, duck_tree):
+            monkeypatch.setattr(one, "MOST_PARTS", 10_000)
+        monkeypatch.setattr(keepers, "UNHEARD_SECONDS", 0.1)
+        keeper = kept(lake, sql_timeout="100ms")
+        query = ended(keeper.ask(WHO, NewQuery("SELECT " + "a." * 2_500 + "a")))
+        assert isinstance(query.error, TimedOut)
+        assert query in keeper._running
+        while query in keeper._running:
+            time.sleep(0.1)
+        assert isinstance(query.error, TimedOut)
+        keeper.close()
+
+    def test_one_that_would_take_the_last_of_the_disk(self, lake):
+        keeper = kept(lake, sql_reserve="1000000GiB")
+        assert ended(keeper.ask(WHO, NewQuery("FROM range(1000)"))).error is None
+        query = ended(keeper.ask(WHO, NewQuery("FROM range(10000000)")))
+        assert isinstance(query.error, DiskFull)
+        assert not query.spool.path.exists()
+        keeper.close()
+
+    def test_one_that_would_spill_the_last_of_the_disk(self, lake):
+        keeper = kept(lake, sql_reserve="1000000GiB", sql_memory="192MiB")
+        text = "SELECT count(*) FROM (SELECT md5(range::VARCHAR) m FROM range(5000000) ORDER BY m)"
+        text = text.replace("count(*)", "max(m), count(DISTINCT m)")
+        query = ended(keeper.ask(WHO, NewQuery(text)))
+        assert isinstance(query.error, DiskFull)
         keeper.close()
 
     def test_one_that_needs_too_much_memory(self, lake):
@@ -150,3 +193,63 @@ def test_rows_are_followed_while_they_come(tmp_path):
         return int(read_stream(iter(pieces)).read_all().num_rows)
 
     assert asyncio.run(read()) == 5
+
+
+class TestErased:
+    """Rows of what was erased are nowhere, whoever erases it."""
+
+    def asked(self, lake: Lake) -> tuple[Keeper, Query]:
+        lake.create_repo("r")
+        with lake.commit("r@main") as commit:
+            commit.put("/p.csv", b"name,x\nERASEME-person,1\n")
+        keeper = kept(lake)
+        query = ended(keeper.ask(WHO, NewQuery("FROM r")))
+        assert keeper.get(WHO, query.id).rows().rows == 1
+        assert b"ERASEME" in query.spool.path.read_bytes()
+        return keeper, query
+
+    def test_by_this_server(self, lake):
+        keeper, query = self.asked(lake)
+        lake.erase("r@main:/p.csv", "asked for")
+        assert not query.spool.path.exists()
+        with pytest.raises(NotFound):
+            keeper.get(WHO, query.id)
+        with pytest.raises(NotFound):
+            query.rows()
+        keeper.close()
+
+    def test_on_another_computer(self, lake):
+        """Nothing but the catalog tells of it."""
+        keeper, query = self.asked(lake)
+        erase(lake._core, parse_ref("r@main:/p.csv", project="default"), "asked for", "ada")
+        with pytest.raises(NotFound):
+            keeper.get(WHO, query.id)
+        assert not query.spool.path.exists()
+        keeper.close()
+
+    def test_though_nobody_asks(self, lake, monkeypatch):
+        monkeypatch.setattr(keepers, "ERASED_SECONDS", 0.05)
+        keeper, query = self.asked(lake)
+        erase(lake._core, parse_ref("r@main:/p.csv", project="default"), "asked for", "ada")
+        until = time.monotonic() + 20
+        while query.spool.path.exists():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        keeper.close()
+
+    def test_what_a_server_that_was_killed_has_left(self, lake):
+        keeper, query = self.asked(lake)
+        left = query.spool.path.parent.parent / "left"
+        left.mkdir()
+        (left / ".lock").touch()
+        (left / "rows").write_bytes(query.spool.path.read_bytes())
+        lake.erase("r@main:/p.csv", "asked for")
+        assert not left.exists()
+        left.mkdir()
+        (left / ".lock").touch()
+        other = kept(lake)
+        other.ask(WHO, NewQuery("SELECT 1"))
+        assert not left.exists()
+        assert query.spool.path.parent.exists()
+        other.close()
+        keeper.close()

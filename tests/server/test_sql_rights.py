@@ -38,6 +38,7 @@ PEOPLE = {
         ),
     ),
     "cyd": Principal("cyd", "user", (Grant("cyd", "default", Role.READER),)),
+    "dan": Principal("dan", "user", ()),
 }
 LONG = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range % 7 = 3"
 
@@ -116,6 +117,17 @@ def failure(lake: RemoteLake, text: str, at: str | None = None) -> tuple[object,
     notes = [note.replace("secret", "sekret") for note in getattr(caught.value, "__notes__", ())]
     message = caught.value.message.replace("secret", "sekret")
     return type(caught.value), message, caught.value.hint, notes
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+@pytest.mark.parametrize("path", ["/sql", "/sql/run", "/sql/into"])
+def test_who_has_no_role_asks_nothing(url: str, path: str, engine: str):
+    with http(url, "dan") as client:
+        asked = {"text": "SELECT 1", "engine": engine, "target": "bobs@main"}
+        answer = client.post(path, json=asked)
+        assert answer.status_code == 403
+        assert answer.json()["error"]["message"] == "dan may not read anything here."
+        assert client.get("/sql").json()["items"] == []
 
 
 class TestHiddenTables:

@@ -30,7 +30,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Pa
         catalog = postgres().url(postgres().empty_database())
         found = [tmp_path / name for name in ("one", "two", "worker")]
         for folder in found:
-            tl.init(folder, catalog=catalog, store="s3://team/lake").close()
+            tl.init(folder, catalog=catalog, store=f"s3://team/{tmp_path.name}").close()
         yield found
 
 

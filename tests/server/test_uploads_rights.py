@@ -10,6 +10,7 @@ from tests.server.lakewide.people import asked_by
 from trunkline.errors import LeaseLost, NotAllowed, NotFound
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.remote.lake import RemoteLake
+from trunkline.sdk.wire.files import OpenTransaction, Upload
 
 PEOPLE = {
     "writer": {"default/orders": "writer"},
@@ -81,6 +82,38 @@ def test_a_transaction_is_its_owners_alone(people: dict[str, RemoteLake], lake: 
         mine.put("/more", b"x" * 2_000_000)
         people["writer"]._client.send("DELETE", place)
     assert [one.path for one in lake.ls("orders@main")] == ["/a"]
+
+
+@pytest.mark.parametrize("act", ["drop", "commit", "read", "write", "finish"])
+def test_parts_are_touched_by_who_began_them_alone(
+    people: dict[str, RemoteLake], lake: Lake, act: str
+):
+    mine, other = people["writer"]._client, people["other"]._client
+    txn = mine.send("POST", "/transactions", {}, kind=OpenTransaction).id
+    begun = mine.send("POST", f"/transactions/{txn}/uploads", kind=Upload, path="/large", size=4)
+    place = f"/transactions/{txn}/uploads/{begun.id}"
+    ours = lake._folder / "uploads" / txn
+    before = {one.name: one.read_bytes() for one in ours.iterdir()}
+    if act == "drop":
+        other.send("DELETE", f"/transactions/{txn}")
+    elif act == "commit":
+        # One of their own with a key, which they claim to have been this transaction.
+        theirs = {"kind": "commit", "ref": "orders@main", "key": "theirs", "operations": []}
+        ending = {"operations": [theirs]}
+        own = other.send("POST", "/transactions", {}, kind=OpenTransaction).id
+        other.send("POST", f"/transactions/{own}/commit", ending)
+        other.send("POST", f"/transactions/{txn}/commit", ending)
+    else:
+        with pytest.raises(LeaseLost):
+            if act == "read":
+                other.send("GET", place)
+            elif act == "write":
+                other.upload("PATCH", place, b"evil", headers={"Upload-Offset": "0"})
+            else:
+                other.send("POST", f"{place}/finish")
+    assert {one.name: one.read_bytes() for one in ours.iterdir()} == before
+    mine.send("DELETE", f"/transactions/{txn}")
+    assert not ours.exists()
 
 
 def test_a_copy_in_a_commit_needs_the_right_to_read(people: dict[str, RemoteLake], lake: Lake):

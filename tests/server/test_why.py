@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.jobs.graphs import Graph
 from tests.server.lakewide.people import asked_by
 from trunkline import Lake
@@ -36,7 +36,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(empty: Path, tmp_path: Path) -> Iterator[Lake]:
     folder = tmp_path / "lake"
-    shutil.copytree(empty, folder)
+    copy_lake(empty, folder)
     with tl.open(folder, author="ada", direct=True) as opened:
         yield opened
 

@@ -216,7 +216,7 @@ def test_nothing_is_written_or_deleted_outside(tmp_path: Path) -> None:
     key = outside_key(source.as_uri())
     for forbidden in (
         lambda: store.put(key, b"y"),
-        lambda: store.replace(key, b"y"),
+        lambda: store.edit(key, bytes),
         lambda: store.writer(key),
         lambda: store.delete([key]),
     ):

@@ -1,6 +1,7 @@
 """What we find in files, Spark reads from them: the same rows as through Arrow."""
 
 import gzip
+import json
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 
 from tests.tables.reading import orc_bytes, parquet, put
 from tests.tables.test_moments import EDGES, int96, rows_of
+from trunkline.engine import texts
 from trunkline.errors import TrunklineError
+from trunkline.model.tables import QUOTED_NULLS, Column, Format, Scan, Schema
 
 AT = datetime(2026, 1, 1, 12, 0, 0, 123456)
 OLD = datetime(1930, 1, 1, 12, 0, 0, 1)
@@ -64,6 +67,12 @@ def test_nan_is_found_in_files_whose_bounds_leave_it_out(lake, spark):
     assert found == [[1]] * len(signs)
 
 
+def test_nan_in_a_field_is_found(lake, spark):
+    column = pa.array([{"z": float("nan"), "a": 1}, {"z": 1.0, "a": 2}])
+    put(lake, {"/a.parquet": parquet(n=[1, 2], s=column)})
+    assert [row.n for row in lake.table("orders").where("s.z > 5").collect()] == [1]
+
+
 def test_spark_reads_moments_of_int96_however_deep(lake, spark):
     put(lake, {"/a.parquet": int96(rows_of(EDGES))})
     theirs = lake.table("orders").toArrow().sort_by("id")
@@ -86,3 +95,25 @@ def test_an_error_of_spark_names_the_file_of_the_repo(lake, spark, padding):
             read()
         assert ":/sub/a.parquet cannot be read" in caught.value.message
         assert "tlslice" not in caught.value.message and "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["yyyy\\') || {} || date(\\'", "\\'), 'x') || {} || to_date(day, (\\'", "\\') || {} -- "],
+)
+def test_formats_of_days_are_no_sql(spark, form):
+    """Whoever may write files can say how they are read, but not what Spark runs."""
+    form = form.format('reflect("java.lang.System", "getProperty", "user.home")')
+    frame = spark.spark.createDataFrame([("2026",)], "day string")
+    options = (("dateFormat", form), (QUOTED_NULLS, '["day"]'))
+    scan = Scan("a", Format.CSV, Schema((Column("day", "date"),)), Schema(), (), options)
+    plan = texts.made(frame, scan)._jdf.queryExecution().analyzed().toJSON()
+    assert "CallMethodViaReflection" not in plan
+
+
+@pytest.mark.parametrize("option", ["fitting", "quotedNulls", "nanoseconds", "fs.s3a.endpoint"])
+def test_options_that_readers_lack_are_refused(lake, option):
+    told = {"format": "csv", "schema": [], "options": {option: "{}"}}
+    put(lake, {"/a.csv": "id\n1\n", "/_table.json": json.dumps(told)})
+    with pytest.raises(TrunklineError, match=f'the option "{option}"'):
+        lake.table("orders").arrow()

@@ -205,3 +205,53 @@ def test_a_column_whose_name_is_a_word_of_sql_must_be_quoted(lake, sql):
 def test_nan_is_found_in_files_whose_bounds_leave_it_out(lake, condition):
     put(lake, **{"a.parquet": parquet(z=[float("nan"), 1.0], n=[1, 2])})
     assert lake.sql(f"SELECT n FROM t WHERE {condition}").rows() == [(1,)]
+
+
+NESTED = pa.struct(
+    [("l", pa.list_(pa.int32())), ("a", pa.int32()), ("c", pa.struct([("b", pa.int32())]))]
+)
+OLDER = pa.struct([("l", pa.list_(pa.int32())), ("a", pa.int32())])
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("s.c IS NULL OR s.c.b >= 5", [0, 1, 3]),
+        ("s.c IS NULL AND s.c.b IS NULL", [1, 3]),
+        ("s.a IS NOT DISTINCT FROM NULL", [1]),
+        ("s.c.b > 0", [0, 2]),
+    ],
+)
+@pytest.mark.parametrize("recorded", [True, False])
+def test_fields_of_structs_with_lists_and_structs_are_read(lake, condition, expected, recorded):
+    """DuckDB ends in internal errors if it looks for them in bounds or reads them alone."""
+    made = [
+        pa.array([{"l": [1], "a": 1, "c": {"b": 5}}, None, {"a": 2, "c": {"b": 3}}], NESTED),
+        pa.array([{"l": [], "a": 7}], OLDER),
+        pa.array([], NESTED),
+    ]
+    first = 0
+    for number, column in enumerate(made):
+        table = pa.table(
+            {"n": pa.array(range(first, first + len(column)), pa.int64()), "s": column}
+        )
+        first += len(column)
+        if recorded:
+            lake.write_table("t", table)
+        else:
+            put(
+                lake,
+                **{
+                    f"{number}.parquet": parquet(
+                        **dict(zip(table.column_names, table.columns, strict=True))
+                    )
+                },
+            )
+    assert sorted(lake.sql(f"SELECT n FROM t WHERE {condition}").rows()) == [(n,) for n in expected]
+    assert sorted(lake.sql("SELECT s.c.b FROM t WHERE s.c.b > 0").rows()) == [(3,), (5,)]
+
+
+def test_nan_in_a_field_is_found(lake):
+    column = pa.array([{"z": float("nan"), "a": 1}, {"z": 1.0, "a": 2}])
+    put(lake, **{"a.parquet": parquet(n=[1, 2], s=column)})
+    assert lake.sql("SELECT n FROM t WHERE s.z > 5").rows() == [(1,)]

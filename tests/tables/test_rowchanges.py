@@ -268,3 +268,21 @@ def test_what_a_condition_finds_is_deleted(lake, condition, matching):
 def test_conditions_without_sql_find_all_rows(lake, where, matching):
     lake.write_table("orders", pa.table(NASTY))
     assert lake.table("orders").arrow(where=[where]).num_rows == matching
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "id = $1x$ OR (SELECT count(*) FROM duckdb_views()) > 0 --$1x$",
+        "read_text('/etc/passwd') IS NULL",
+        "current_setting('allowed_paths') IS NULL",
+        "NOT " * 5_000 + "id = 1",
+        "id" + ".id" * 5_000 + " = 1",
+        "id IN (FROM orders)",
+        "id = 1) OR (true",
+    ],
+)
+def test_a_condition_is_one_as_duckdb_reads_it(filled, where):
+    with pytest.raises(Usage):
+        filled.delete_from("orders", where)
+    assert len(ids(filled)) == 30

@@ -280,16 +280,6 @@ def test_fields_of_structs_have_no_bounds_of_columns():
         assert not may_hold(connection, [entry], "b = 7", schema)
 
 
-def test_days_that_spark_2_wrote_have_no_bounds():
-    table = pa.table({"day": [date(1200, 1, 1)], "n": [1]})
-    table = table.replace_schema_metadata({"org.apache.spark.version": "2.4.8"})
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer)
-    with pq.ParquetFile(buffer) as file:
-        found = parse_stats(footer_bounds(file.metadata, file.schema_arrow))
-    assert found == {"day": [None, None, 0], "n": [1, 1, 0]}
-
-
 @pytest.mark.parametrize(
     "type_, value", [("int", "x"), ("date", 5), ("timestamp", "soon"), ("boolean", 7)]
 )

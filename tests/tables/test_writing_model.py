@@ -1,6 +1,5 @@
 """Whatever is done to a table, it holds what a dict of Python would."""
 
-import shutil
 from collections import Counter
 from itertools import count
 
@@ -10,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.tables.lakes import rows
 
 ids = st.integers(0, 9)
@@ -76,7 +76,7 @@ def do(lake, place, what, given_):
 def shared(new_lake, tmp_path_factory):
     """One lake for all examples: each has a folder of its own."""
     folder = tmp_path_factory.mktemp("model") / "lake"
-    shutil.copytree(new_lake, folder)
+    copy_lake(new_lake, folder)
     with tl.open(folder, author="ada") as lake:
         yield lake
 

@@ -516,7 +516,7 @@ export interface paths {
         post?: never;
         /**
          * Drop Transaction
-         * @description Throw away what was uploaded.
+         * @description Throw away what was uploaded. What is not there, or another's, is no error.
          */
         delete: operations["transactions_drop_transaction"];
         options?: never;
@@ -4429,6 +4429,11 @@ export interface components {
              */
             erased_files: number;
             /**
+             * Pending Erasures
+             * @default 0
+             */
+            pending_erasures: number;
+            /**
              * Outside Files
              * @default 0
              */
@@ -6740,6 +6745,11 @@ export interface components {
              * @default []
              */
             undelivered: string[];
+            /**
+             * Held
+             * @default
+             */
+            held: string;
             /**
              * Server
              * @default

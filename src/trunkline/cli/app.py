@@ -14,7 +14,7 @@ from trunkline.cli.arguments import App
 # Which file has which commands. Only the one that is asked for is read: a quarter of the
 # time to start goes into describing options.
 MODULES = {
-    "lake": ("init", "migrate", "status", "gc", "fsck", "forget", "erase"),
+    "lake": ("init", "migrate", "adopt", "status", "gc", "fsck", "forget", "erase"),
     "files": ("put", "get", "cat", "ls", "glob", "rm", "cp"),
     "history": ("log", "show", "diff", "merge", "revert", "cherry-pick"),
     "run": ("run", "worker", "tick"),

@@ -41,6 +41,7 @@ def run_all(session: Session) -> Iterator[Check]:
     yield from _guarded("java", lambda: java(session))
     yield from _guarded("spark", lambda: spark(session))
     yield from _guarded("settings", lambda: settings(session))
+    yield from _guarded("sandbox", lambda: sandbox(session))
     yield from _guarded("disk", lambda: disk(session))
     yield from _guarded("lake", lambda: lake(session))
 
@@ -126,6 +127,20 @@ def settings(session: Session) -> Iterator[Check]:
         )
     else:
         yield Check("settings", OK, "all can be read")
+
+
+def sandbox(session: Session) -> Iterator[Check]:
+    from trunkline.engine.runner.sandbox import why_no_wall
+
+    required = session.settings.flag("sandbox.required")
+    if why := why_no_wall():
+        mend = (
+            "Allow user namespaces for the worker's user; Linux 5.12 or newer has what is needed."
+        )
+        yield Check("sandbox", PROBLEM if required else NOTE, f"none can be had: {why}", mend)
+    else:
+        only = "people's code runs in one only" if required else "for pipelines with sandbox: on"
+        yield Check("sandbox", OK, f"can be had; {only}")
 
 
 def disk(session: Session) -> Iterator[Check]:

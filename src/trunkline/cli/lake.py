@@ -1,4 +1,4 @@
-"""The lake as a whole: init, migrate, status, gc, fsck, forget, erase."""
+"""The lake as a whole: init, migrate, adopt, status, gc, fsck, forget, erase."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from trunkline import settings
 from trunkline.cli import reports, session
 from trunkline.cli.arguments import App, CommitRef, DryRun, Ref
-from trunkline.cli.confirm import confirm
+from trunkline.cli.confirm import confirm, must_confirm
 from trunkline.errors import Usage
 
 if TYPE_CHECKING:
@@ -57,6 +57,35 @@ def migrate(ctx: typer.Context) -> None:
         run.output.done(report, f"The lake has format {report.to_format} already.")
     else:
         run.output.done(report, f"Migrated from format {report.from_format} to {report.to_format}.")
+
+
+@app.command()
+def adopt(
+    ctx: typer.Context,
+    as_new: Annotated[
+        bool,
+        typer.Option("--as-new", help="The other lake lives on: this one is another, and acts."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Say that a lake that was moved, copied or restored is the one in use from now on."""
+    from trunkline import sdk
+
+    run = session.of(ctx)
+    question = (
+        "Let this lake send, take in and tick beside the one it came from?"
+        if as_new
+        else "Is the lake that this one came from out of use?"
+    )
+    must_confirm(question, yes)
+    done = sdk.adopt(run.lake_folder(), as_new=as_new)
+    if not done.was_held and not done.took_store:
+        said = "The lake is at home here already."
+    elif as_new:
+        said = "It is a lake of its own; its ingests, schedules, deliveries and notices go on."
+    else:
+        said = "The lake is at home here now; its ingests, schedules, deliveries and notices go on."
+    run.output.done(done, said)
 
 
 @app.command()

@@ -63,6 +63,8 @@ def fsck_lines(report: FsckReport) -> Iterator[str]:
         yield f"{count(report.unused_objects, 'object')} unused; gc will remove them."
     if report.erased_files:
         yield f"{count(report.erased_files, 'file')} erased on purpose."
+    if report.pending_erasures:
+        yield f"{count(report.pending_erasures, 'erasure')} not finished; gc will finish them."
     if report.outside_files:
         yield f"{count(report.outside_files, 'file')} by reference: the bytes are not in the lake."
 
@@ -103,6 +105,11 @@ def status_lines(status: Status) -> Iterator[str]:
     if status.streams or status.ingests:
         pairs.append(("Flows", _flows(status)))
     yield from fields(pairs)
+    if status.held:
+        yield (
+            f"Held: {status.held}. Its ingests, schedules, deliveries and notices wait; "
+            "trunkline adopt lets them go on."
+        )
     for name in status.flows_failed:
         yield f"Failed: {name}; trunkline pipeline inspect {name} says why."
     for name in status.flows_behind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -17,6 +18,7 @@ from trunkline.cli import live, session
 from trunkline.cli.arguments import App, PipelineName
 from trunkline.cli.jobviews import took
 from trunkline.cli.text import count
+from trunkline.engine.environ import keep_to_itself
 from trunkline.errors import Usage
 from trunkline.model.egress import Delivery, DeliveryState
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from trunkline.cli.session import Session
     from trunkline.sdk.lake import Lake
     from trunkline.sdk.running import RunReport
+    from trunkline.server.child import Greeting
 
 app = App()
 
@@ -77,11 +80,14 @@ def _work(
     if jobs is not None and jobs < 1:
         raise Usage(f"--jobs: {jobs} at once are too few.")
     stop = threading.Event()
+    if clock:
+        keep_to_itself()
+    under = _under_server() if socket else None
     with ExitStack() as stack:
         # A worker is never one by way of a server; `clock` is a worker's.
         lake = stack.enter_context(run.open(direct=clock))
-        if socket:
-            stop = _under_server(run, stack, lake, Path(socket))
+        if socket and under:
+            stop = _serve_queries(run, stack, lake, Path(socket), *under)
         signals = stack.enter_context(stopped_by_signals(stop))
         view = _view(run, stack, watch, clock)
         report = lake.run(watch=watch, listener=view, stop=stop, jobs=jobs, name=name)
@@ -93,12 +99,27 @@ def _work(
         raise typer.Exit(1)
 
 
-def _under_server(run: Session, stack: ExitStack, lake: Lake, socket: Path) -> threading.Event:
-    """Live and die with the server that started us; what stops us."""
+def _under_server() -> tuple[io.FileIO, Greeting]:
+    """The pipe from the server that started us, and what came first: also variables of ours."""
     from trunkline.server import child
 
     pipe = child.server_pipe()
     greeting = child.greeted(pipe)
+    os.environ.update(greeting.environ)
+    return pipe, greeting
+
+
+def _serve_queries(
+    run: Session,
+    stack: ExitStack,
+    lake: Lake,
+    socket: Path,
+    pipe: io.FileIO,
+    greeting: Greeting,
+) -> threading.Event:
+    """Live and die with the server; what stops us."""
+    from trunkline.server import child
+
     child.start_logging(lake._folder, run.settings)
     stack.enter_context(child.answering(socket, lake, run.settings, greeting))
     return child.end_with(pipe)

@@ -96,11 +96,13 @@ def lines(one: Verification, style: Style) -> Iterator[str]:
 
 def _said(one: Verification) -> str:
     compared = count(one.rows, "row") if one.rows is not None else count(one.files, "file")
+    if one.datums:  # streams have none
+        compared += f" of {count(one.datums, 'datum')}"
     match str(one.verdict):
         case "equal":
-            return f"equal: {compared} of {count(one.datums, 'datum')}"
+            return f"equal: {compared}"
         case "different":
-            return f"different, of {compared} of {count(one.datums, 'datum')}"
+            return f"different, of {compared}"
         case "failed":
             return f"cannot be computed again: {one.reason}"
     return f"not verified: {one.reason}"

@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from trunkline.egress.base import Sender, Sent, Shipment
+from trunkline.egress.bugs import mask_of, note_bug
 from trunkline.egress.opening import Secret, open_target
 from trunkline.errors import LeaseLost, TooManyRequests, TrunklineError, Unavailable
 from trunkline.lake.bell import bell_of
@@ -26,7 +27,7 @@ from trunkline.model.egress import BLOCKED, Delivery, DeliveryState, Target
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import RunEvent
 from trunkline.pipelines.spec.egresscodec import target_from
-from trunkline.storage.catalog import Session, commits, deliveries, events
+from trunkline.storage.catalog import Session, commits, deliveries, events, identity
 from trunkline.storage.catalog.deliveries import DeliveryRow
 from trunkline.storage.crashpoints import crashpoint
 
@@ -170,6 +171,9 @@ class Deliverer:
             # The catalog is away. What we held runs out.
             log.warning("cannot deliver %s to %s: %s", row.shown.pipeline, row.shown.target, error)
             self._stop.wait(LOOK_SECONDS)
+        except Exception as error:  # what it held runs out
+            note_bug(target_from(row.spec), self._secrets, error)
+            self._stop.wait(LOOK_SECONDS)
         finally:
             self._held.pop(row.group, None)
             self._bell.ring()
@@ -179,7 +183,7 @@ class Deliverer:
     def _work_on(self, held: _Held, first: DeliveryRow) -> None:
         with self.core.database.read() as session:
             newest = deliveries.newest_waiting(session, *first.group) or first
-            lake = deliveries.lake_id(session)
+            lake = identity.lake_id(session)
         row, sender = newest, None
         refused: Exception | None = None
         try:
@@ -260,8 +264,6 @@ class Deliverer:
             with self.core.database.write(durable=False) as session:
                 deliveries.hand_back(session, row, held.fence)
             return
-        if not isinstance(error, TrunklineError):
-            log.error("the target %s met a bug: %s", target.kind, type(error).__name__)
         reason = self._reason(error, target)
         tried = row.shown.attempt + 1
         if not isinstance(error, Unavailable) or tried >= target.tries:
@@ -279,12 +281,9 @@ class Deliverer:
     def _reason(self, error: Exception, target: Target) -> str:
         """One line, without what is secret."""
         if not isinstance(error, TrunklineError | OSError):
-            return f"A bug in the target: {type(error).__name__}."
+            return note_bug(target, self._secrets, error)
         said = error.message if isinstance(error, TrunklineError) else str(error)
-        text = " ".join(said.split())
-        for _, name in target.secrets:
-            value = self._secrets(name)
-            text = text.replace(value, "***") if value else text
+        text = mask_of(target, self._secrets)(" ".join(said.split()))
         hint = getattr(error, "hint", "")
         return f"{text} {hint}" if hint and not isinstance(error, Unavailable) else text
 

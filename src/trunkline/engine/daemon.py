@@ -13,6 +13,7 @@ from collections.abc import Callable
 from importlib.machinery import PathFinder
 from typing import Any
 
+from trunkline.engine.environ import keep_to_itself
 from trunkline.engine.runner.modules import deactivate
 
 
@@ -40,6 +41,7 @@ def forgetting(worker: Callable[..., int]) -> Callable[..., int]:
 
 
 if __name__ == "__main__":
+    keep_to_itself()
     sys.path[:] = installed_first(sys.path)
     from pyspark import daemon
 

@@ -26,7 +26,7 @@ from trunkline.engine.uniqueness import Keys
 from trunkline.errors import InvalidSpec
 from trunkline.model.expectations import Action, CheckKind, Expectation
 from trunkline.model.suggest import did_you_mean, shown
-from trunkline.model.types import quoted
+from trunkline.model.types import quoted, text_literal
 
 if TYPE_CHECKING:
     from pyspark.errors import AnalysisException
@@ -92,7 +92,7 @@ def row_rules(
         goes = f"{_has(dropping)} AND NOT {_has(_mask(rules, Action.QUARANTINE))}"
         bits, dropped = f"if({goes}, {BITS} | {_DROPPED}L, {BITS})", _DROPPED
     first = [
-        f"WHEN {_has(1 << number)} THEN {_text(one.name)}"
+        f"WHEN {_has(1 << number)} THEN {text_literal(one.name)}"
         for number, one in enumerate(rules)
         if one.action is Action.QUARANTINE
     ]
@@ -244,19 +244,12 @@ def _accepted(rows: _Rows, rule: Expectation) -> str:
 def _literal(value: str | float | bool, kind: str) -> str:
     """A value of a spec as SQL, for a column of a type."""
     if kind == "string":
-        return _text(str(value))
+        return text_literal(str(value))
     if kind.startswith(_MOMENTS):
-        return f"CAST({_text(str(value))} AS {kind})"
+        return f"CAST({text_literal(str(value))} AS {kind})"
     if isinstance(value, float):
         return f"CAST('{value!r}' AS double)"
     return json.dumps(value)
-
-
-def _text(value: str) -> str:
-    """Text as SQL. Whether a backslash means something there is a setting of Spark's."""
-    if "'" in value or "\\" in value:
-        return f"CAST(X'{value.encode().hex()}' AS string)"
-    return f"'{value}'"
 
 
 def _may_be(kind: str, value: object) -> bool:

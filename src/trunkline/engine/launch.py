@@ -30,26 +30,6 @@ _LOG_AGE = 7 * 86400.0
 _FOLDER = "trunkline-spark-"
 _ANSWER, _PROPERTIES, _LOCK = "gateway", "spark.properties", "in-use"
 
-# What tasks may need of the environment; everything else, secrets too, stays out of them.
-_PASSED = frozenset(
-    (
-        *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "XDG_CACHE_HOME"),
-        *("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHASHSEED", "KRB5_CONFIG", "KRB5CCNAME"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
-    )
-)
-_PASSED_PREFIXES = ("LC_", "SPARK_", "HADOOP_", "YARN_", "AWS_", "GOOGLE_", "AZURE_", "PYSPARK_")
-_PASSED_PROXIES = frozenset(("http_proxy", "https_proxy", "no_proxy"))
-# These would turn the JVM into something else than the driver we ask for.
-_DROPPED = frozenset(
-    (
-        *("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_API_MODE", "SPARK_ENV_LOADED"),
-        *("SPARK_CONNECT_MODE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_ARGS"),
-        *("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"),
-        *("PYSPARK_DRIVER_PYTHON", "PYSPARK_DRIVER_PYTHON_OPTS"),
-    )
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Jvm:
@@ -193,18 +173,6 @@ class JvmEnded(Exception):
     def __init__(self, said: str) -> None:
         super().__init__(said)
         self.said = said
-
-
-def driver_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What the JVM, and with it each task that it starts, sees of this process's environment."""
-    return {name: value for name, value in environ.items() if _passes(name)}
-
-
-def _passes(name: str) -> bool:
-    if name in _DROPPED:
-        return False
-    known = name in _PASSED or name.lower() in _PASSED_PROXIES
-    return known or name.startswith(_PASSED_PREFIXES)
 
 
 def _properties(conf: Mapping[str, str]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.engine import archive, buckets, failures, launch
+from trunkline.engine.environ import driver_environment
 from trunkline.engine.home import spark_home, worker_python
 from trunkline.engine.jar import jar
 from trunkline.engine.java import find_java
@@ -201,7 +202,7 @@ def _start_jvm(options: SparkOptions, java_options: str) -> Session:
     collector = _SERIAL if options.is_local and local_cores(options.master) <= 2 else ""
     ours = f'{collector} "-Dlog4j2.configurationFile={_LOG4J.as_uri()}" {java_options} '
     conf["spark.driver.extraJavaOptions"] = ours + conf.get("spark.driver.extraJavaOptions", "")
-    environ = launch.driver_environment(os.environ)
+    environ = driver_environment(os.environ)
     if options.is_local:
         environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # whatever the host's name resolves to
     python = conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable

@@ -7,10 +7,11 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trunkline.engine import tables
+from trunkline.engine import statements, tables
 from trunkline.engine.failures import hush
 from trunkline.engine.session import Session
 from trunkline.engine.sessions import new_session
+from trunkline.engine.statementparts import DENIED
 from trunkline.errors import Precondition
 from trunkline.model.tables import Scan, Schema
 
@@ -46,20 +47,28 @@ class Desk:
         hush()
         self._session = session
         self._spark = new_session(session)
+        self._java = tables.classes(session).Statement
+        # Nothing that was judged calls them: this is for what nobody has thought of.
+        self._java.dropFunctions(self._spark._jsparkSession, " ".join(sorted(DENIED)))
         self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
         self._shown: dict[str, Hashable] = {}
         self._handed_out = False
         self._lock = threading.Lock()
 
     def ask(
-        self, text: str, views: Mapping[str, View], params: Mapping[str, Any] | None
+        self,
+        text: str,
+        views: Mapping[str, View],
+        params: Mapping[str, Any] | None,
+        places: bool = False,
     ) -> DataFrame:
-        """The DataFrame of a query. Raises what Spark raises; see `said`."""
+        """The DataFrame of a query over all of the views, and nothing else; see `statements.run`.
+
+        Only with `places` are plans shown that tell where files are.
+        """
         with self._lock:
             self._show(views)
-            if params:
-                return self._spark.sql(text, args=dict(params))
-            return self._spark.sql(text)
+            return statements.run(self._spark, self._java, text, params or {}, views, places)
 
     def usable(self) -> bool:
         return not self._handed_out and self._session.alive()

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trunkline.model.tables import FITTING, QUOTED_NULLS, Column, Scan, Schema
-from trunkline.model.types import quoted
+from trunkline.model.types import quoted, text_literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -52,7 +52,7 @@ def made(frame: DataFrame, scan: Scan) -> DataFrame:
             assert column is not None
             text = f"nullif({quoted(name)}, '')"
             tests.append(
-                f"({text} IS NULL OR ({text} RLIKE r'^(?:{pattern})$' "
+                f"({text} IS NULL OR ({text} RLIKE {text_literal(f'^(?:{pattern})$')} "
                 f"AND try_cast({text} AS {column.type}) IS NOT NULL))"
             )
         frame = frame.where(" AND ".join(tests))
@@ -67,8 +67,8 @@ def made(frame: DataFrame, scan: Scan) -> DataFrame:
         function, option = _FORMATS.get(one.type, ("", ""))
         text = f"nullif({name}, '')"
         if option in options:
-            form = options[option].replace("'", "''")
-            columns.append(f"{function}({text}, '{form}') AS {name}")
+            form = text_literal(options[option])
+            columns.append(f"{function}({text}, {form}) AS {name}")
         else:
             columns.append(f"CAST({text} AS {one.type}) AS {name}")
     return frame.selectExpr(*columns)

@@ -6,6 +6,7 @@ the inputs it names. Both see a session of their own: neither views nor settings
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.engine import promises, sqlerrors, tables
+from trunkline.engine import fetching, promises, sqlerrors, tables
 from trunkline.engine.driver import load_function, user_error, using
 from trunkline.engine.expectations import NO_RULES, row_rules
 from trunkline.engine.sessions import own_session
@@ -164,7 +165,7 @@ def outputs(
         task.env,
         partial(_previous, session, spark, task),
     )
-    found = _call(task, frames, context)
+    found = _call(session, task, frames, context)
     _check_promise(session, task, frames, found)
     return found
 
@@ -178,6 +179,14 @@ def _check_promise(
 ) -> None:
     if task.parts and not session.is_connect:
         promises.check(task.mode, task.parts, frames, found, task.sql, steps)
+
+
+def _nothing_fetched(
+    session: Session, task: TableTask, frames: Mapping[str, DataFrame], spark: SparkSession
+) -> contextlib.AbstractContextManager[None]:
+    if not task.parts or session.is_connect:
+        return contextlib.nullcontext()
+    return fetching.refused(spark, task.mode, task.parts, frames, task.code)
 
 
 def _previous(
@@ -200,7 +209,10 @@ def _run_sql(spark: SparkSession, task: TableTask) -> list[tuple[Step, DataFrame
 
 
 def _call(
-    task: TableTask, frames: Mapping[str, DataFrame], context: TransformContext
+    session: Session,
+    task: TableTask,
+    frames: Mapping[str, DataFrame],
+    context: TransformContext,
 ) -> Mapping[str, DataFrame]:
     from pyspark.sql import DataFrame
 
@@ -213,7 +225,8 @@ def _call(
         if flow or "ctx" in given:
             # Only they have a session to look for tables in, and views take Spark a while.
             _add_views(frames)
-        found: Any = function(**given)
+        with _nothing_fetched(session, task, frames, context.spark):
+            found: Any = function(**given)
     outputs = found if isinstance(found, dict) else {"": found}
     if not outputs:
         raise TransformFailed(f"{task.function} returned no table: its dict is empty.")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from trunkline.engine.runner.masking import masked_traceback, masker
 from trunkline.errors import LeaseLost, TrunklineError, Unavailable
 from trunkline.ingests.committing import Hold, commit
 from trunkline.ingests.feeds.base import Feed, Gathered, Site, Written
@@ -150,10 +151,12 @@ class Gathering:
             self._note(FlowState.RUNNING, "")
 
     def _failed(self, error: Exception) -> None:
-        reason = one_line(error)
-        if not isinstance(error, TrunklineError | OSError):
-            log.debug("%s", reason, exc_info=error)
+        secrets = self.site.secrets()
+        reason = masker(secrets)(one_line(error))
         if reason != self.tally.error:
+            if not isinstance(error, TrunklineError | OSError):
+                shown = masked_traceback(error, secrets)
+                log.error("the ingest %s met a bug:\n%s", self.site.name, shown)
             self.tally.error = reason
             self._told(reason)
             self._note(FlowState.FAILED, reason)

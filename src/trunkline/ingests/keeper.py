@@ -10,12 +10,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trunkline.engine.runner.masking import masked_traceback, masker
 from trunkline.errors import LeaseLost, NotFound, Precondition, TrunklineError, Unavailable
 from trunkline.ingests.codefolders import CodeFolders
 from trunkline.ingests.committing import Hold
@@ -31,8 +32,9 @@ from trunkline.model.ids import new_id
 from trunkline.model.jobs import RunEvent
 from trunkline.model.pipelines import INGEST
 from trunkline.model.streams import FlowState
+from trunkline.pipelines.confinement import unconfined
 from trunkline.pipelines.spec.codec import from_json
-from trunkline.storage.catalog import Session, commits, flows, pipelines, refs
+from trunkline.storage.catalog import Session, commits, flows, identity, pipelines, refs
 from trunkline.storage.catalog.pipelines import PipelineRow
 
 if TYPE_CHECKING:
@@ -80,6 +82,8 @@ class _Held:
     gathering: Gathering | None = None
     thread: threading.Thread | None = None
     renewed: float = field(default_factory=time.monotonic)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    """What must not be told when it fails."""
 
     def end(self, *, lost: bool = False) -> None:
         if lost:
@@ -266,8 +270,9 @@ class Keeper:
             tally = gathering.run(drain=drain)
         except Exception as error:
             if not isinstance(error, TrunklineError | OSError):
-                log.exception("the ingest %s met a bug", held.row.name)
-            tally.error = one_line(error)
+                shown = masked_traceback(error, held.secrets)
+                log.error("the ingest %s met a bug:\n%s", held.row.name, shown)
+            tally.error = masker(held.secrets)(one_line(error))
             tries = self._refused.get(repo, (0.0, 0))[1]
             wait = min(FIRST_WAIT * 2**tries, LONGEST_WAIT)
             self._refused[repo] = (time.monotonic() + wait, tries + 1)
@@ -298,6 +303,11 @@ class Keeper:
         if version is None:
             raise NotFound(f"Version {row.version} of {row.name} is gone.")
         spec = from_json(version.spec)
+        if self.core.options.sandbox_required and (why := unconfined(spec)):
+            raise Precondition(
+                f"{row.name} is not run: this worker runs code in sandboxes only "
+                f"(sandbox.required), and {why}."
+            )
         assert spec.source is not None
         secrets = {option: self._secret(row.name, name) for option, name in spec.source.secrets}
         hidden = {name: self._secret(row.name, key) for name, key in spec.transform.secrets}
@@ -314,6 +324,7 @@ class Keeper:
             {**dict(spec.transform.env), **hidden},
             self._spark,
         )
+        held.secrets = site.secrets()
         feed = open_feed(site)
         with self.core.database.write(durable=False) as session:
             held.hold.check(session)
@@ -340,7 +351,9 @@ class Keeper:
 
 
 def _running(session: Session) -> list[PipelineRow]:
-    """The ingests that are not paused."""
+    """The ingests that are not paused; none in a copy of a lake, which would take from it."""
+    if identity.is_held(session):
+        return []
     kinds = {flow.repo for flow in flows.listed(session, INGEST)}
     found = pipelines.all_pipelines(session) if kinds else []
     return [row for row in found if row.repo in kinds and not row.paused]

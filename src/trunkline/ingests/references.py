@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from trunkline.errors import NotFound, Usage
 from trunkline.lake.core import Core
+from trunkline.lake.own_folders import MARK
 from trunkline.model.paths import join, normalize_path
 from trunkline.model.suggest import shown
 from trunkline.storage.objects import keys
 from trunkline.storage.objects.foreign import SCHEMES, Place, split_url
 from trunkline.storage.objects.outside import outside_of, reference_line
 
-_FOLDERS = (keys.DATA, keys.PACKS, keys.MANIFESTS, keys.JOBS, keys.STREAMS, keys.TEMPORARY)
+_OWN = (keys.DATA, keys.PACKS, keys.MANIFESTS, keys.JOBS, keys.STREAMS, keys.TEMPORARY, MARK)
 
 
 def reference_lines(
@@ -57,7 +58,7 @@ def own_prefixes(core: Core, place: Place) -> tuple[str, ...]:
     if store.partition(":")[0] not in SCHEMES:
         return ()
     own = split_url(f"{store}/x")
-    return tuple(own.key[:-1] + one for one in _FOLDERS) if own[:2] == place[:2] else ()
+    return tuple(own.key[:-1] + one for one in _OWN) if own[:2] == place[:2] else ()
 
 
 def _refuse_own(own: tuple[str, ...], place: Place) -> None:

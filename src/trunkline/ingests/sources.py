@@ -20,6 +20,7 @@ from trunkline.errors import (
     Usage,
 )
 from trunkline.ingests.walk import kind_of, walk
+from trunkline.lake.own_folders import refuse_own
 from trunkline.model.paths import ROOT, normalize_path
 from trunkline.model.suggest import did_you_mean, shown
 
@@ -36,6 +37,7 @@ def expand(sources: Sequence[str], *, recursive: bool, into: bool) -> list[Local
     files: list[LocalFile] = []
     for local in named:
         found = _stat(local)
+        refuse_own(local)
         if stat.S_ISDIR(found.st_mode):
             if not recursive:
                 raise Usage(f"{shown(local)} is a folder.", hint="Add -r to put what is in it.")

@@ -7,6 +7,7 @@ import stat
 from typing import NoReturn
 
 from trunkline.errors import NotAllowed, SourceUnreadable
+from trunkline.lake.own_folders import SIGNS, is_own
 from trunkline.model.suggest import shown
 
 
@@ -14,7 +15,7 @@ def walk(root: str) -> list[tuple[str, str]]:
     """(path below `root`, local path) of every file, hidden ones too.
 
     Links to files are followed. Links to folders are followed if they stay inside `root`
-    and do not lead back to a folder they are in.
+    and do not lead back to a folder they are in. Folders of lakes and their stores are left out.
     """
     return _Walk(root).run()
 
@@ -36,8 +37,12 @@ class _Walk:
             below = local if local.endswith("/") else local + "/"
             try:
                 with os.scandir(local) as entries:
+                    first, later = len(self.files), len(folders)
                     for entry in entries:
                         name = entry.name
+                        if name in SIGNS and is_own(local):
+                            del self.files[first:], folders[later:]
+                            break
                         if entry.is_file(follow_symlinks=False):
                             add((relative + name, below + name))
                         elif entry.is_dir(follow_symlinks=False):

@@ -1,7 +1,7 @@
-"""Files that are read with other types than their own, since other files of the table need them.
+"""Files that are read with other types than their own: since other files need them, or a record.
 
-Types that nobody recorded are found by looking at all files. So a file may change what another
-one is read as, and with that a result that never saw it.
+Types that nobody recorded are found by looking at all files, and recorded ones are widened. So
+what a file is read as may change, and with that a result, though the file does not.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from trunkline.lake.manifests import Tree
 from trunkline.model.inputs import Cron, Leaf
 from trunkline.model.pipelines import Mode, Transform
 from trunkline.pipelines.datums import Datum
-from trunkline.tables.describe import retyped, tables_in
+from trunkline.tables.describe import EVERY_FILE, retyped, tables_in
 
 Retyped = Mapping[bytes, str]
-"""By the path of a file, in order: which of its columns are read as what."""
+"""By the path of a file, in order: which of its columns are read as what; see `retyped`."""
 
 _NOTHING: Retyped = {}
 
@@ -30,17 +30,23 @@ _NOTHING: Retyped = {}
 def retyped_inputs(
     core: Core, transform: Transform, leaves: Sequence[Leaf], trees: Sequence[Tree]
 ) -> tuple[Retyped, ...]:
-    """For each leaf; nothing where one call reads all there is anyway."""
-    if not transform.makes_tables or transform.mode is Mode.WHOLE:
+    """For each leaf; nothing where one datum has all of the table, and so what decides it."""
+    if not transform.makes_tables:
         return (_NOTHING,) * len(trees)
-    return tuple(_retyped(core, leaf, tree) for leaf, tree in zip(leaves, trees, strict=True))
+    whole = transform.mode is Mode.WHOLE
+    return tuple(
+        _retyped(core, leaf, tree, whole) for leaf, tree in zip(leaves, trees, strict=True)
+    )
 
 
-def _retyped(core: Core, leaf: Leaf, tree: Tree) -> Retyped:
-    if isinstance(leaf, Cron) or leaf.reference:
+def _retyped(core: Core, leaf: Leaf, tree: Tree, whole: bool) -> Retyped:
+    if isinstance(leaf, Cron) or leaf.reference or (whole and leaf.glob == "/"):
         return _NOTHING
     try:
-        return retyped(core, tree, table_folder(tree, leaf.glob, str(leaf.repo)), str(leaf.repo))
+        folder = table_folder(tree, leaf.glob, str(leaf.repo))
+        if whole and f"{folder}/".startswith(f"{leaf.glob.rstrip('/')}/"):
+            return _NOTHING
+        return retyped(core, tree, folder, str(leaf.repo))
     except TrunklineError:  # whoever reads the table says so, in better words
         return _NOTHING
 
@@ -53,11 +59,13 @@ def same_types(
 ) -> bool:
     """Whether all files that were there and still are, are read as they were."""
     for was, old, own, new in zip(before, trees_before, now, trees, strict=True):
-        paths = {*was, *own}
+        if was.get(EVERY_FILE) != own.get(EVERY_FILE):
+            return False
         if any(
             was.get(path) != own.get(path)
-            for path in paths
-            if old.find(path) is not None and new.find(path) is not None
+            and old.find(path) is not None
+            and new.find(path) is not None
+            for path in {*was, *own} - {EVERY_FILE}
         ):
             return False
     return True
@@ -70,6 +78,8 @@ def typed(datum: Datum, inputs: Sequence[Retyped]) -> Datum:
         files = inputs[match.leaf]
         if not files:
             continue
+        if EVERY_FILE in files:
+            texts.append(files[EVERY_FILE].encode())
         paths = list(files)
         for place in range(bisect_left(paths, match.path), len(paths)):
             path = paths[place]

@@ -15,8 +15,8 @@ from trunkline.lake.core import Core
 from trunkline.model.commits import RepoName
 from trunkline.model.environments import Environment
 from trunkline.model.inputs import Leaf
-from trunkline.model.jobs import DatumInfo, DatumInput, DatumState, Job
-from trunkline.model.pipelines import PipelineVersion
+from trunkline.model.jobs import DatumInfo, DatumInput, DatumState, Job, JobState
+from trunkline.model.pipelines import Mode, PipelineVersion
 from trunkline.pipelines.datums import Datum, datum_id, datums, described
 from trunkline.pipelines.plan import IndexLine
 
@@ -123,6 +123,11 @@ def _of_unfinished(core: Core, context: Context, job: Job) -> Iterator[DatumInfo
     for part in parts.listed(parts_prefix(context.repo, job.id)):
         done.update((result.key.encode(), result) for result in parts.read(part))
     states = {"success": DatumState.SUCCESS, "failed": DatumState.FAILED}
+    # One call takes them all. Of others nobody hears before they have ended.
+    transform = context.spec.transform
+    at_once = transform.makes_tables and transform.mode is not Mode.EACH
+    begun = at_once and job.state is JobState.RUNNING
+    undone = DatumState.RUNNING if begun else DatumState.WAITING
     for one in decide(context):
         if one.datum is None:
             continue
@@ -132,9 +137,9 @@ def _of_unfinished(core: Core, context: Context, job: Job) -> Iterator[DatumInfo
             info = _info(context.leaves, one.datum, state, result.reason)
             yield replace(info, job=job.id, error=result.error, tries=result.tries)
         elif one.verdict is Verdict.RUN:
-            waiting = DatumState.WAITING if not job.state.is_over else DatumState.FAILED
+            state = undone if not job.state.is_over else DatumState.FAILED
             reason = one.reason if not job.state.is_over else f"{job.state}: {job.reason}"
-            yield _info(context.leaves, one.datum, waiting, reason)
+            yield _info(context.leaves, one.datum, state, reason)
         else:
             yield _info(context.leaves, one.datum, DatumState.SKIPPED, "unchanged")
 

@@ -31,8 +31,9 @@ from trunkline.lake.versions import code_of
 from trunkline.model.entries import line_path
 from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobState
-from trunkline.model.pipelines import Merge
+from trunkline.model.pipelines import Merge, Sandbox
 from trunkline.model.words import count
+from trunkline.pipelines.confinement import INSTEAD, unconfined
 from trunkline.pipelines.datums import datum_id, described
 from trunkline.pipelines.plan import IndexLine, LineState
 from trunkline.storage.catalog import commits, jobs
@@ -70,6 +71,8 @@ class RunnerOptions:
     log_limit: int = 1 << 20
     server: str = ""
     """The address of the server that the worker works for: commands may ask it."""
+    hidden: tuple[str, ...] = ()
+    """Places of this machine that no sandbox has."""
 
 
 class JobRun:
@@ -257,7 +260,9 @@ class JobRun:
         if not sets:
             return []
         inputs = [one.repo for one in context.inputs]
-        with admission(self.core, self.claim.job, inputs, self.options.server) as admitted:
+        # A sandbox has no network, so no way to the server.
+        server = "" if self._sandbox(context) is Sandbox.ON else self.options.server
+        with admission(self.core, self.claim.job, inputs, server) as admitted:
             work = self._work(context, admitted)
             self._note(counts=tally.counts(context.base.job))
             reports, tally.totals.spark_jobs = self.engine.run(
@@ -295,7 +300,13 @@ class JobRun:
         return outcome.reports
 
     def _code_folder(self, context: Context) -> str:
-        """The pipeline's code on this machine, where its function is called from."""
+        """The pipeline's code on this machine, whose function is called inside the worker."""
+        if self.core.options.sandbox_required and (why := unconfined(context.spec)):
+            raise Precondition(
+                f"{self.claim.job.pipeline} is not run: this worker runs code in sandboxes only "
+                f"(sandbox.required), and {why}.",
+                hint=INSTEAD,
+            )
         lines = code_of(self.core, context.version.name, context.version.code)
         return driver_code(
             self.core.objects, tuple(line.decode() for line in lines), context.version.code
@@ -343,7 +354,9 @@ class JobRun:
             secrets={**admitted.secrets, **self._secrets(context)},
             python=transform.python,
             working_dir=transform.working_dir,
-            sandbox=transform.sandbox,
+            sandbox=self._sandbox(context),
+            shown=self.core.options.sandbox_paths,
+            hidden=self.options.hidden,
             memory=transform.memory,
             code=tuple([line.decode() for line in code]),
             code_hash=context.version.code,
@@ -354,6 +367,10 @@ class JobRun:
             pack_limit=self.core.options.pack_limit,
             pack_size=self.core.options.pack_size,
         )
+
+    def _sandbox(self, context: Context) -> Sandbox:
+        is_required = self.core.options.sandbox_required
+        return Sandbox.ON if is_required else context.spec.transform.sandbox
 
     def _environment(self, context: Context) -> dict[str, str]:
         """What a function on tables finds in `ctx.env`."""

@@ -151,10 +151,10 @@ class TableWork:
             if context.spec.transform.on_change is OnChange.REFRESH:
                 return None
             raise Precondition(
-                "New files change the types that files are read with which were read before, and "
-                "mode: append only takes what is added.",
-                hint="Record the types (trunkline table set), set on_change: refresh, or run it "
-                "once with --reprocess.",
+                "Files that were read before are read with other types now, and mode: append only "
+                "takes what is added.",
+                hint="Set on_change: refresh, or run it once with --reprocess. Types that new "
+                "files tell can be recorded: trunkline table set.",
             )
         added: dict[int, list[bytes]] = {}
         for number, leaf in enumerate(context.leaves):

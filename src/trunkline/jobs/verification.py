@@ -6,9 +6,10 @@ and go again at the end; should it die, gc takes them. No job, commit or ledger 
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -23,10 +24,15 @@ from trunkline.jobs.claims import Claim
 from trunkline.jobs.context import Base, Context, load
 from trunkline.jobs.planning import Decision, decide
 from trunkline.jobs.runner import Engine, JobRun, RunnerOptions
+from trunkline.jobs.streaming.queries import why_state
+from trunkline.jobs.streaming.results import Results
+from trunkline.jobs.streaming.run import StreamRun
+from trunkline.jobs.streaming.scratch import NotAtOnce, at_once
 from trunkline.jobs.tally import Tally
 from trunkline.lake.core import Core, Resolved, repo_key
 from trunkline.lake.lease import Lease, pinned
 from trunkline.lake.manifests import EMPTY
+from trunkline.lake.streams import batch_at
 from trunkline.model.commits import Commit
 from trunkline.model.entries import Entry
 from trunkline.model.evolution import united
@@ -34,11 +40,12 @@ from trunkline.model.expectations import Action
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import Counts, Job, JobState
 from trunkline.model.pipelines import Merge, Mode
+from trunkline.model.streams import LATE, MALFORMED, Flow
 from trunkline.model.tables import QUARANTINE, TABLE_FILE, Format, Schema, TableSpec
 from trunkline.model.verification import Difference, Verdict, Verification
 from trunkline.pipelines.datums import datum_id, described
 from trunkline.pipelines.plan import IndexLine
-from trunkline.storage.catalog import commits, jobs
+from trunkline.storage.catalog import commits, flows, jobs
 from trunkline.storage.objects.intake import Intake
 from trunkline.tables.describe import describe_lines, recorded_spec
 from trunkline.tables.layout import is_hive
@@ -80,6 +87,18 @@ class ScratchRun(JobRun):
         else:
             reports = self._compute(context, iter(decisions), tally)
         return self._results_of(reports)
+
+    def compute_stream(self, context: Context, flow: Flow) -> Results:
+        """The rows of a stream without state, as one batch."""
+        code, env = self._code_folder, self._environment
+        run = StreamRun(self.core, self.claim, self.engine, code, env)
+        results, kind = run.from_scratch(context, flow)
+        if kind:
+            raise NotVerifiable(
+                f"{why_state(kind)}: a stream with state gives rows that depend on how commits "
+                "fell into its batches"
+            )
+        return results
 
     def _results_of(self, reports: Iterable[SetReport]) -> list[DatumResult]:
         found: dict[str, DatumResult] = {}
@@ -135,6 +154,8 @@ class _Verifying:
         self._tree = core.tree(commit)
 
     def run(self, sample: int | None) -> Verification:
+        if self._context.spec.transform.streaming is not None:
+            return self._run_stream()
         decisions = list(decide(self._context))
         concat = self._context.spec.merge is Merge.CONCAT
         if sample is not None and sample < len(decisions) and not concat:
@@ -142,19 +163,37 @@ class _Verifying:
             owners = {datum_id(one.datum) for one in decisions if one.datum is not None}
         else:
             owners = None
+        with self._scratch() as (run, made):
+            results = run.compute(self._context, decisions)
+            made += self._made(run, results)
+            return self._compared(results, made, owners, len(decisions))
+
+    def _run_stream(self) -> Verification:
+        try:
+            context, flow = at_once(self._core, self._context, self._commit)
+        except NotAtOnce as why:
+            raise NotVerifiable(str(why)) from None
+        with self._scratch() as (run, made):
+            results = run.compute_stream(context, flow)
+            made += results.entries
+            published = [one for one in self._published(None) if _is_result(one)]
+            schemas = {"": results.schemas["/"]} if "/" in results.schemas else {}
+            rows = [one for one in made if _is_result(one)]
+            return self._compared_tables(schemas, published, rows, 0)
+
+    @contextlib.contextmanager
+    def _scratch(self) -> Iterator[tuple[ScratchRun, list[Entry]]]:
+        """A run beside the lake, and a list for what it makes, which goes at the end."""
         txn = new_id()
         claim = _Scratch(self._repo, self._job, txn, f"jobs/{txn}-{self._repo}/")
         lease = Lease(self._core, txn, self._core.options.author)
         lease.take()
-        keys: list[str] = []
+        made: list[Entry] = []
         try:
             with pinned(self._core, Resolved(self._repo, self._commit.repo, self._commit)):
-                run = ScratchRun(self._core, claim, self._engine, self._options)
-                results = run.compute(self._context, decisions)
-                made = self._made(run, results)
-                keys = [entry.key for entry in made if txn in entry.key]
-                return self._compared(results, made, owners, len(decisions))
+                yield ScratchRun(self._core, claim, self._engine, self._options), made
         finally:
+            keys = [entry.key for entry in made if txn in entry.key]
             parts = [info.key for info in self._core.objects.list(claim.parts)]
             self._core.objects.delete([*dict.fromkeys(keys), *parts])
             lease.give_back()
@@ -164,6 +203,9 @@ class _Verifying:
     def _job_of(self, commit: Commit) -> Job:
         with self._core.database.read() as session:
             job = jobs.find(session, self._repo, commit.id)
+            if job is None and flows.find(session, self._repo) is not None:
+                # One that only compacts has the rows of the batch before it.
+                job = jobs.find(session, self._repo, batch_at(session, self._repo, commit).commit)
         if job is None or job.state is not JobState.SUCCESS:
             raise NotVerifiable("no job made this commit")
         self._check_inputs(job)
@@ -181,8 +223,6 @@ class _Verifying:
     def _fresh(self, context: Context) -> Context:
         """The context of the job, had there been nothing before it."""
         spec = context.spec
-        if spec.transform.streaming is not None:
-            raise NotVerifiable("a stream's rows depend on how commits fell into its batches")
         # Whether a table is good was judged when it was published: only rows count here.
         rules = tuple(
             one for one in spec.expectations if one.action in (Action.DROP, Action.QUARANTINE)
@@ -219,12 +259,7 @@ class _Verifying:
         datums: int,
     ) -> Verification:
         failed = [one for one in results if one.state == "failed"]
-        published = [
-            entry
-            for line in self._tree.scan(b"/")
-            if not (entry := Entry.decode(line)).path.endswith("/" + TABLE_FILE)
-            and (owners is None or entry.owner in owners)
-        ]
+        published = self._published(owners)
         verification = Verification(self._commit.repo, self._commit.id, Verdict.EQUAL, "", datums)
         known = self._failed_before()
         if bad := next((one for one in failed if one.id not in known), None):
@@ -234,8 +269,27 @@ class _Verifying:
             differences = tuple(_differing_files(published, made))
             found = replace(verification, files=len(made), differences=differences)
             return self._judged(found, ())
+        schemas = _schemas(results, str(self._context.version.name))
+        return self._compared_tables(schemas, published, made, datums)
+
+    def _published(self, owners: set[str] | None) -> list[Entry]:
+        return [
+            entry
+            for line in self._tree.scan(b"/")
+            if not (entry := Entry.decode(line)).path.endswith("/" + TABLE_FILE)
+            and (owners is None or entry.owner in owners)
+        ]
+
+    def _compared_tables(
+        self,
+        schemas: Mapping[str, Schema],
+        published: Sequence[Entry],
+        made: Sequence[Entry],
+        datums: int,
+    ) -> Verification:
+        verification = Verification(self._commit.repo, self._commit.id, Verdict.EQUAL, "", datums)
         rows = sum(entry.rows or 0 for entry in made)
-        differences, reasons = self._differing_tables(results, published, made)
+        differences, reasons = self._differing_tables(schemas, published, made)
         found = replace(verification, files=len(made), rows=rows, differences=differences)
         return self._judged(found, reasons)
 
@@ -259,10 +313,9 @@ class _Verifying:
     # -- tables -----------------------------------------------------------------------------
 
     def _differing_tables(
-        self, results: Sequence[DatumResult], published: Sequence[Entry], made: Sequence[Entry]
+        self, schemas: Mapping[str, Schema], published: Sequence[Entry], made: Sequence[Entry]
     ) -> tuple[tuple[Difference, ...], list[str]]:
         before, after = _by_table(published), _by_table(made)
-        schemas = _schemas(results, str(self._context.version.name))
         differences: list[Difference] = []
         reasons: list[str] = []
         for folder in sorted({*before, *after}):
@@ -368,6 +421,11 @@ class _Verifying:
         sources = [Entry.decode(line) for line in lines]
         read = (files.read(self._core, one) for one in sources if one.path.endswith(".py"))
         return " ".join(b"".join(data).decode(errors="replace") for data in read)
+
+
+def _is_result(entry: Entry) -> bool:
+    """Whether rows are of a stream's result, and not of what it set aside on the way."""
+    return not entry.path.startswith((f"/{LATE}/", f"/{MALFORMED}/"))
 
 
 def _differing_files(published: Sequence[Entry], made: Sequence[Entry]) -> Iterator[Difference]:

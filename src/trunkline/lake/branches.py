@@ -17,10 +17,11 @@ from trunkline.lake.propagation import Change, output_branch, spread
 from trunkline.lake.triggering import catch_up
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, RepoKind, RepoName, Tag
 from trunkline.model.ids import is_id_prefix, new_id
-from trunkline.model.inputs import Trigger
+from trunkline.model.inputs import Pfs, Trigger, leaves
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
+from trunkline.pipelines.spec import from_json
 from trunkline.pipelines.triggers import check_trigger
 from trunkline.storage.catalog import (
     Session,
@@ -89,6 +90,7 @@ def follow_branch(session: Session, target: Ref, trigger: Trigger, author: str) 
 def refollow_branch(session: Session, target: Ref, trigger: Trigger, author: str) -> None:
     """Let a branch that is there follow another; what reads it runs if that moves it at once."""
     repo, before = require_branch(session, target)
+    _refuse_declared(session, repo, target)
     _, followed = require_branch(session, Ref(target.repo, trigger.branch))
     if before.open:
         refuse_open(before)
@@ -106,7 +108,27 @@ def refollow_branch(session: Session, target: Ref, trigger: Trigger, author: str
 def unfollow_branch(session: Session, target: Ref) -> None:
     """Let a branch stay where it is until somebody moves it."""
     repo, _ = require_branch(session, target)
+    _refuse_declared(session, repo, target)
     timing.remove_trigger(session, repo, target.ref)
+
+
+def _refuse_declared(session: Session, repo: int, target: Ref) -> None:
+    """A trigger that a spec has is changed there: the pipeline would never run again, and say
+    that it does.
+    """
+    for edge in pipelines.readers(session, repo, target.ref):
+        row = pipelines.find(session, edge.pipeline)
+        version = pipelines.version(session, row.repo, row.version) if row else None
+        if row is None or version is None:
+            continue
+        for leaf in leaves(from_json(version.spec).input):
+            is_it = (leaf.repo, leaf.branch) == (target.repo, target.ref)
+            if is_it and isinstance(leaf, Pfs) and leaf.trigger is not None:
+                raise InUse(
+                    f"{target} follows {leaf.trigger.branch} because the spec of {row.name} says "
+                    "so.",
+                    hint="Change the trigger of its input and apply it, or pause the pipeline.",
+                )
 
 
 def _has(session: Session, repo: int, head: str | None, commit_id: str | None) -> bool:

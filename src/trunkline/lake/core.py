@@ -26,6 +26,8 @@ class Options:
     gc_grace_seconds: float = 86_400.0
     keep_results_seconds: float = 30 * 86_400.0
     keep_logs_seconds: float = 30 * 86_400.0
+    sandbox_required: bool = False
+    sandbox_paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Core:
         self.manifests = ManifestStore(objects)
         self.joined = False
         """Whether its folder was only now joined to a lake that was there before."""
+        self.checked = False
+        """Whether the store is known to be that of the lake (`identity`)."""
 
     def close(self) -> None:
         self.database.close()

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trunkline.errors import AlreadyExists, Conflict, NotFound, ReadOnly, Usage
+from trunkline.errors import AlreadyExists, NotFound, ReadOnly, Usage, WrongLake
+from trunkline.lake import identity
 from trunkline.lake.core import Core, Options
-from trunkline.model.commits import DEFAULT_PROJECT
-from trunkline.model.ids import new_id
+from trunkline.lake.own_folders import refuse_own
 from trunkline.settings import LAKE_FILE
 from trunkline.storage import catalog
-from trunkline.storage.catalog import repos
+from trunkline.storage.catalog import identity as catalog_identity
 from trunkline.storage.catalog.open import check_format, is_file_url, sqlite_path
 from trunkline.storage.objects.open import open_store
 from trunkline.storage.objects.outside import PREFIX
@@ -22,6 +22,8 @@ from trunkline.storage.objects.port import ObjectStore
 
 CATALOG_FILE = "catalog.db"
 OBJECTS_FOLDER = "objects"
+# `git add .` beside a lake would take its catalog and the key of its server.
+_IGNORED = "# A lake has versions of its own.\n*\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,24 @@ class Addresses:
 
     catalog: str = CATALOG_FILE
     store: str = OBJECTS_FOLDER
+
+
+def addresses_of(catalog: str | None, store: str | None) -> Addresses:
+    """What was asked for; what was not is in the lake's own folder."""
+    found = Addresses(
+        CATALOG_FILE if catalog is None else catalog, OBJECTS_FOLDER if store is None else store
+    )
+    for option, given, example in (
+        ("--catalog", found.catalog, "postgresql://host/database"),
+        ("--store", found.store, "s3://bucket/prefix"),
+    ):
+        known = "://" in given or os.path.isabs(given) or given in (CATALOG_FILE, OBJECTS_FOLDER)
+        if not known:  # a stray word would become a folder or a file of that name
+            raise Usage(
+                f"{option} {given!r} is no address.",
+                hint=f"Give {example}, or a whole path, beginning with /.",
+            )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +84,7 @@ def prepare(folder: Path, addresses: Addresses) -> None:
     if (folder / LAKE_FILE).exists():
         raise AlreadyExists(f"{folder} is a lake already.", hint="trunkline status shows it")
     _refuse_paths(addresses)
+    refuse_own(folder.parent)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if is_file_url(addresses.catalog):
@@ -75,8 +96,9 @@ def prepare(folder: Path, addresses: Addresses) -> None:
 def attach(folder: Path, addresses: Addresses, options: Options, objects: ObjectStore) -> Core:
     """Open a catalog and a store together, and write down in the folder where they are."""
     core = Core(catalog.open_database(addresses.catalog, folder), objects, options)
-    core.joined = _settle(core, addresses.store)
+    core.joined = _settle(core, addresses, folder)
     try:
+        (folder / ".gitignore").write_text(_IGNORED)
         _write_durably(folder / LAKE_FILE, _describe(addresses))
     except OSError as error:
         raise ReadOnly(f"Cannot make a lake in {folder}: {error.strerror}.") from error
@@ -84,13 +106,32 @@ def attach(folder: Path, addresses: Addresses, options: Options, objects: Object
 
 
 def open_lake(folder: Path, options: Options, store_options: Mapping[str, str]) -> Core:
+    """Open the lake in a folder; one that is not at home there is refused, or becomes another."""
+    core, inside = _opened(folder, options, store_options)
+    identity.admit(core, inside=inside)
+    return core
+
+
+def adopt_lake(
+    folder: Path, options: Options, store_options: Mapping[str, str], *, as_new: bool
+) -> identity.Adoption:
+    """A person says that the lake in this folder is at home there, and may act."""
+    core, inside = _opened(folder, options, store_options)
+    try:
+        return identity.adopt(core, inside=inside, as_new=as_new)
+    finally:
+        core.close()
+
+
+def _opened(folder: Path, options: Options, store_options: Mapping[str, str]) -> tuple[Core, bool]:
+    """With whether catalog and objects are both in the folder itself."""
     addresses = read_addresses(folder)
     database = catalog.open_database(addresses.catalog, folder)
     check_format(database, f"The lake {folder}")
     objects = open_store(
         store_url(addresses.store, folder), store_options_for(addresses, store_options)
     )
-    return Core(database, objects, options)
+    return Core(database, objects, options), _is_inside(addresses, folder)
 
 
 def migrate_lake(folder: Path) -> MigrationReport:
@@ -131,26 +172,39 @@ def store_options_for(addresses: Addresses, options: Mapping[str, str]) -> Mappi
     return {f"{PREFIX}{name}": value for name, value in options.items()}
 
 
-def _settle(core: Core, store: str) -> bool:
-    """First visit: name the lake and its store, make the default project. Later: compare.
+def _settle(core: Core, addresses: Addresses, folder: Path) -> bool:
+    """First visit: name the lake and its store. Later: compare. Whether the lake was there."""
+    with core.database.read() as session:
+        known = catalog_identity.fact(session, catalog_identity.STORE)
+    if known is None:
+        if identity.settle(core, addresses.store):
+            return False
+        known = addresses.store
+    # A path is relative to the catalog, if that is a file.
+    base = folder
+    if is_file_url(addresses.catalog):
+        base = sqlite_path(addresses.catalog, folder).resolve().parent
+    expected, given = store_url(known, base), store_url(addresses.store, folder)
+    if _resolved(expected) != _resolved(given):
+        raise WrongLake(
+            f"This catalog belongs to a lake with the store {expected}, not {given}.",
+            hint=f"Use --store {expected}, or another database.",
+        )
+    identity.join(core)
+    return True
 
-    Whether the lake was there before.
-    """
-    with core.database.write() as session:
-        known = session.one("SELECT value FROM meta WHERE name = 'store'")
-        if known is None:
-            for name, value in (("store", store), ("lake", new_id())):
-                session.execute(
-                    "INSERT INTO meta (name, value) VALUES (:name, :value)",
-                    {"name": name, "value": value},
-                )
-            repos.add_project(session, DEFAULT_PROJECT, "")
-        elif known["value"] != store:
-            raise Conflict(
-                f"This catalog belongs to a lake with the store {known['value']}, not {store}.",
-                hint=f"Use --store {known['value']}, or another database.",
-            )
-    return known is not None
+
+def _resolved(url: str) -> str:
+    path = url.removeprefix("file://")
+    return url.rstrip("/") if "://" in path else os.path.realpath(path)
+
+
+def _is_inside(addresses: Addresses, folder: Path) -> bool:
+    if "://" in addresses.store or not is_file_url(addresses.catalog):
+        return False
+    own = os.path.realpath(folder)
+    places = (sqlite_path(addresses.catalog, folder), folder / addresses.store)
+    return all(os.path.realpath(place).startswith(f"{own}/") for place in places)
 
 
 def _refuse_paths(addresses: Addresses) -> None:

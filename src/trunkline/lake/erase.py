@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from trunkline.errors import CorruptObject, InUse, NotFound, Precondition
 from trunkline.lake.branches import refuse_open, refuse_read
 from trunkline.lake.core import Core, repo_key, resolve_commit
 from trunkline.lake.files import lines_below
+from trunkline.lake.identity import check_store
+from trunkline.lake.lease import Lease
 from trunkline.lake.reach import new_ranges
 from trunkline.lake.redact import redact
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, RepoCommit, RepoKind, RepoName
 from trunkline.model.entries import Entry
-from trunkline.model.ids import id_millis
+from trunkline.model.ids import id_millis, new_id
 from trunkline.model.refs import Ref
 from trunkline.storage.catalog import (
+    Row,
     Session,
     checks,
     commits,
@@ -26,6 +30,7 @@ from trunkline.storage.catalog import (
     leases,
     refs,
     repos,
+    requests,
 )
 from trunkline.storage.catalog.erasures import Place, place_of
 from trunkline.storage.crashpoints import crashpoint
@@ -85,26 +90,29 @@ def forget(core: Core, ref: Ref) -> Commit:
 
 def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
     """Remove a path's bytes from every commit of a repo, whoever else points at them."""
+    lease = Lease(core, new_id(), author, kind=leases.ERASE)
+    # No backup begins before it is on the record: heads that have lost the path are not.
+    lease.take(_refuse_backup)
+    try:
+        return _erase(core, ref, reason, author)
+    finally:
+        lease.give_back()
+
+
+def _erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
     path = ref.path or "/"
     with core.database.read() as session:
-        _refuse_backup(session)
         repo = repo_key(session, ref.repo)
         for branch in refs.branches(session, repo):
             # What is staged in an open commit would come back when it is finished.
             refuse_open(branch)
-        roots = [row for row in commits.every_root(session) if row["repo"] == repo]
-    held: dict[Place, Entry] = {}
-    holders: list[str] = []
-    for row in roots:
-        lines = lines_below(core.manifests.read(row["root"], row["root_hash"]), path)
-        entries = [Entry.decode(line) for line in lines]
-        held.update((place_of(entry), entry) for entry in entries)
-        if entries:
-            holders.append(row["id"])
+    held, _ = _held(core, repo, path)
     if not held:
         raise NotFound(f'No commit of {ref.repo} has ever held "{path}".')
     _refuse_outside(core, held.values())
     removed_from = _remove_from_heads(core, ref, path, author)
+    # Once more: a version that was put meanwhile is gone from the heads, and goes with the others.
+    held, holders = _held(core, repo, path)
     also_at = _other_places(core, ref.repo, path, set(held))
     with core.database.write() as session:
         _refuse_backup(session)
@@ -114,6 +122,7 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
         checks.forget_samples(session, repo=repo)
         for one in derived:
             checks.forget_samples(session, repo=repo_key(session, one.repo), job=one.id)
+        requests.forget_answers(session)
         events.emit(session, "erase", ref.repo, {"path": path, "versions": len(held)})
     crashpoint("erase.after_record")
     logs = finish_erasures(core)
@@ -127,6 +136,21 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
         removed_from,
         logs,
     )
+
+
+def _held(core: Core, repo: int, path: str) -> tuple[dict[Place, Entry], list[str]]:
+    """Every version of a path, and the commits of the repo that have one."""
+    with core.database.read() as session:
+        roots = [row for row in commits.every_root(session) if row["repo"] == repo]
+    held: dict[Place, Entry] = {}
+    holders: list[str] = []
+    for row in roots:
+        lines = lines_below(core.manifests.read(row["root"], row["root_hash"]), path)
+        entries = [Entry.decode(line) for line in lines]
+        held.update((place_of(entry), entry) for entry in entries)
+        if entries:
+            holders.append(row["id"])
+    return held, holders
 
 
 def _refuse_outside(core: Core, entries: Iterable[Entry]) -> None:
@@ -161,32 +185,34 @@ def finish_erasures(core: Core) -> int:
     """Destroy the bytes of every recorded erasure, and what was noted of them. Can be repeated,
     and is after a crash. The number of datums of which a log or a message went.
     """
+    check_store(core)
     with core.database.read() as session:
         pending = erasures.pending(session)
-    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    of_key: dict[str, list[Row]] = defaultdict(list)
     for row in pending:
-        packed = row["start"] is not None
-        spans[row["key"]] += [(row["start"], row["size"])] if packed else []
-    for key, parts in spans.items():
-        if parts:
-            _blank(core, key, parts)
+        of_key[row["key"]].append(row)
+    for key, rows in of_key.items():
+        if spans := [(row["start"], row["size"]) for row in rows if row["start"] is not None]:
+            _blank(core, key, spans)
         elif not is_outside(key):
             core.objects.delete([key])
         crashpoint("erase.half_done")
         with core.database.write() as session:
-            erasures.complete(session, key)
+            erasures.complete(session, rows)
     return redact(core)
 
 
 def _blank(core: Core, key: str, spans: list[tuple[int, int]]) -> None:
     """Overwrite parts of a pack with zeros; every other file in it keeps its place."""
-    try:
-        data = bytearray(core.objects.get(key))
-    except FileNotFoundError:
-        return
-    for start, size in spans:
-        data[start : start + size] = bytes(size)
-    core.objects.replace(key, data)
+
+    def blanked(data: bytes) -> bytearray:
+        changed = bytearray(data)
+        for start, size in spans:
+            changed[start : start + size] = bytes(len(changed[start : start + size]))
+        return changed
+
+    with suppress(FileNotFoundError):  # gc removed the pack, with all that was in it
+        core.objects.edit(key, blanked)
 
 
 def _remove_from_heads(core: Core, ref: Ref, path: str, author: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -45,6 +45,8 @@ class FsckReport:
     bytes: int = 0
     unused_objects: int = 0
     erased_files: int = 0
+    pending_erasures: int = 0
+    """Recorded, and not done yet: `gc` takes up what a crash has left."""
     outside_files: int = 0
     problems: list[Problem] = field(default_factory=list)
 
@@ -62,6 +64,7 @@ class FsckReport:
             "bytes": self.bytes,
             "unused_objects": self.unused_objects,
             "erased_files": self.erased_files,
+            "pending_erasures": self.pending_erasures,
             "outside_files": self.outside_files,
             "problems": [problem.to_dict() for problem in self.problems],
         }
@@ -78,6 +81,8 @@ def check(core: Core, deep: bool) -> FsckReport:
         staged = commits.every_staged(session)
         rows = {(c["repo"], c["id"]): c for c in session.all("SELECT * FROM commits")}
         erased = erasures.places(session)
+        report.pending_erasures = len(erasures.pending(session))
+        completed = erasures.completed(session)
         known = facts(session)
         for flow in flow_facts(session):
             report.problems += [Problem("stream", *found) for found in check_flow(flow)]
@@ -99,9 +104,29 @@ def check(core: Core, deep: bool) -> FsckReport:
     except CorruptObject as error:
         report.problems.append(Problem("corrupt", "jobs", error.message))
     checker.check_outside()
+    report.problems += _check_erased(core, completed, sizes, deep)
     report.problems += _check_states(core)
     report.unused_objects = len(sizes.keys() - checker.used)
     return report
+
+
+def _check_erased(
+    core: Core, completed: Iterable[Row], sizes: Mapping[str, int], deep: bool
+) -> Iterator[Problem]:
+    """What was erased is nowhere: its object is gone, its place in a pack is empty."""
+    for row in completed:
+        if row["key"] not in sizes:
+            continue
+        if row["start"] is not None:
+            if not deep:
+                continue
+            try:
+                left = core.objects.get_range(row["key"], row["start"], row["size"])
+            except FileNotFoundError:
+                continue  # gc has removed the pack
+            if not left.strip(b"\0"):
+                continue
+        yield Problem("erased", row["path"], f"was erased, and its bytes are in {row['key']}")
 
 
 def _check_states(core: Core) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from trunkline.errors import InUse
 from trunkline.lake.checkpoints import of_nobody
 from trunkline.lake.core import Core
 from trunkline.lake.erase import finish_erasures
+from trunkline.lake.identity import check_store
 from trunkline.lake.jobobjects import prune_results
 from trunkline.lake.reach import Unreachable, unreachable_commits, used_objects
 from trunkline.storage.catalog import checks, commits, erasures, leases, repos
@@ -53,6 +54,7 @@ class GcReport:
 
 def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
     grace = int(grace_seconds * 1_000_000)
+    check_store(core)
     if not dry_run:
         finish_erasures(core)
         prune_results(core, core.options.keep_results_seconds)
@@ -81,6 +83,7 @@ def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
     states = [info for info in lost if info.modified <= cutoff]
     if not dry_run:
         _refuse_backup(core)
+        check_store(core)
         _delete(core, doomed)
         loose(core.objects).delete(info.key for info in states)
     kept = len(found) - len(doomed)

@@ -14,7 +14,8 @@ from trunkline.errors import CorruptObject
 from trunkline.lake.changes import Changes, apply_unchecked
 from trunkline.lake.core import Core
 from trunkline.lake.lease import Lease
-from trunkline.lake.manifests import INLINE_KEY, Tree, decompress
+from trunkline.lake.manifests import Lines, Tree, decompress
+from trunkline.lake.named import Named
 from trunkline.model.entries import line_path
 from trunkline.model.ids import id_millis, new_id
 from trunkline.storage.catalog import jobs, pipelines
@@ -95,8 +96,11 @@ def replace_results(core: Core, row: PipelineRow, tree: Tree, old: set[bytes]) -
         lease.give_back()
 
 
-def used_by_jobs(core: Core, keep_logs_seconds: float = KEEP_LOGS) -> set[str]:
+def used_by_jobs(
+    core: Core, keep_logs_seconds: float = KEEP_LOGS, named: Named | None = None
+) -> set[str]:
     """The keys of all objects that a job, its results or its logs need."""
+    named = named or Named()
     with core.database.read() as session:
         since = session.now() - int(keep_logs_seconds * 1_000_000)
         indexes = jobs.every_index(session)
@@ -106,27 +110,32 @@ def used_by_jobs(core: Core, keep_logs_seconds: float = KEEP_LOGS) -> set[str]:
         open_places = [*jobs.unfinished_places(session), *jobs.lenders(session)]
         going = {f"{JOBS}{job_id}-{repo}/" for repo, job_id in open_places}
         known = {f"{JOBS}{job_id}-{repo}/" for repo, job_id in jobs.places_since(session, since)}
-    used: set[str] = set()
     seen: set[str] = set()
     for stored in dict.fromkeys(indexes):
-        used |= _of_tree(core, stored, "index", seen)
+        named.others(_parts_of(core, stored, "index", seen, named))
     kept: set[str] = set()
     for stored in results:
-        kept |= _of_tree(core, stored, "results", seen)
+        kept |= _parts_of(core, stored, "results", seen, named)
+    passing: set[str] = set()
     for info in core.objects.list(JOBS):
         prefix = info.key.rpartition("/")[0] + "/"
         if info.key.endswith(PART) and prefix in going:
             kept.add(info.key)
+            passing.add(info.key)
         elif info.key.endswith(LOG) and prefix in known:
-            used.add(info.key)
+            passing.add(info.key)
     for part in kept:
         if part.endswith(PART):
-            used |= _outputs(core, part)
-    return used | kept
+            named.files(_outputs(core, part))
+    named.passing |= passing - named.keys
+    named.others(kept | passing)
+    return named.keys
 
 
-def _of_tree(core: Core, stored: tuple[str, str], kind: str, seen: set[str]) -> set[str]:
-    """The tree's own objects, and the parts that its lines name."""
+def _parts_of(
+    core: Core, stored: tuple[str, str], kind: str, seen: set[str], named: Named
+) -> set[str]:
+    """The parts that the lines of a tree name; its own objects are noted."""
     used: set[str] = set()
     field = _PART_FIELD[kind]
     try:
@@ -138,7 +147,8 @@ def _of_tree(core: Core, stored: tuple[str, str], kind: str, seen: set[str]) -> 
         if _is_named(core, stored[0]):
             raise
         return used  # it was replaced since it was listed, and another gc removed it
-    return used | {stored[0]} | {held.key for held in tree.ranges if held.key != INLINE_KEY}
+    named.tree(*stored, tree)
+    return used
 
 
 def _is_named(core: Core, key: str) -> bool:
@@ -155,10 +165,10 @@ def _new_lines(tree: Tree, seen: set[str]) -> Iterator[list[bytes]]:
             seen.add(held.id)
 
 
-def _outputs(core: Core, part: str) -> set[str]:
-    """Where the files are that the datums of a part wrote."""
+def _outputs(core: Core, part: str) -> Lines:
+    """The files that the datums of a part wrote."""
     lines = part_lines(core, part)
-    return {output.split("\t", 4)[3] for line in lines for output in json.loads(line)["outputs"]}
+    return [output.encode() for line in lines for output in json.loads(line)["outputs"]]
 
 
 def part_lines(core: Core, part: str) -> list[bytes]:

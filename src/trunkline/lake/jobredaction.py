@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 import zstandard
 
 from trunkline.lake.core import Core
 from trunkline.lake.jobobjects import LOG, PART, part_lines, replace_results
+from trunkline.lake.manifests import Lines, decompress
 from trunkline.model.entries import Entry, line_path
 from trunkline.model.jobs import Job, JobState
 from trunkline.pipelines.datums_identity import CUT, SEPARATOR
@@ -146,8 +148,14 @@ class _Folder:
 
     def clean_results(self, part: str) -> Doomed:
         """Remove bounds and messages from a part; the results that nobody may take over."""
+        doomed: Doomed = set()
         lines = part_lines(self._core, part)
-        cleaned, doomed = list(lines), set()
+        self._has_results = self._has_results or bool(lines)
+        self._edit(part, lines, lambda found: self._without_words(part, found, doomed))
+        return doomed
+
+    def _without_words(self, part: str, lines: Lines, doomed: Doomed) -> Lines:
+        cleaned = list(lines)
         for number, line in enumerate(lines):
             result = json.loads(line)
             outputs, error = result["outputs"], result["error"]
@@ -159,10 +167,7 @@ class _Folder:
                 self._clean_message(result)
             if (result["outputs"], result["error"]) != (outputs, error):
                 cleaned[number] = json.dumps(result, separators=(",", ":")).encode()
-        self._has_results = self._has_results or bool(lines)
-        if cleaned != lines:
-            self._replace(part, cleaned)
-        return doomed
+        return cleaned
 
     def _has_read(self, result: dict[str, Any]) -> bool:
         return self._reader is not None and self._reader.has_read(result["key"].encode())
@@ -187,7 +192,9 @@ class _Folder:
 
     def clean_log(self, log: str) -> None:
         """Have one note in place of all that such a datum printed there."""
-        lines = part_lines(self._core, log)
+        self._edit(log, part_lines(self._core, log), self._with_notes)
+
+    def _with_notes(self, lines: Lines) -> Lines:
         kept: list[bytes] = []
         noted: set[str] = set()
         for line in lines:
@@ -201,7 +208,7 @@ class _Folder:
                 kept.append(json.dumps(note, separators=(",", ":")).encode())
         if kept != lines:
             self.cleaned |= noted
-            self._replace(log, kept)
+        return kept
 
     def clean_reason(self) -> None:
         """The reason of a job quotes a datum that failed, or what Spark met in a table."""
@@ -217,9 +224,16 @@ class _Folder:
             flows.replace_reason(session, self._reader.repo, job.reason, MESSAGE)
             commits.replace_error(session, self._reader.repo, job.id, f"{job.state}: {MESSAGE}")
 
-    def _replace(self, key: str, lines: Iterable[bytes]) -> None:
-        raw = b"".join(line + b"\n" for line in lines)
-        self._core.objects.replace(key, zstandard.ZstdCompressor().compress(raw))
+    def _edit(self, key: str, lines: Lines, clean: Callable[[Lines], Lines]) -> None:
+        """Clean an object, if it needs it: as it is by then, others may be cleaning it too."""
+
+        def cleaned(data: bytes) -> bytes:
+            raw = b"".join(line + b"\n" for line in clean(decompress(data).splitlines()))
+            return zstandard.ZstdCompressor().compress(raw)
+
+        if clean(lines) != lines:
+            with suppress(FileNotFoundError):
+                self._core.objects.edit(key, cleaned)
 
 
 def _stop_taking_over(core: Core, doomed: Doomed) -> None:

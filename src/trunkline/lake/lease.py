@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from trunkline.errors import DiskFull, LeaseLost, ReadOnly, Unavailable
 from trunkline.lake.core import Core, Resolved
+from trunkline.lake.identity import check_once
 from trunkline.model.ids import new_id
 from trunkline.storage.catalog import Session, leases
 
@@ -56,8 +57,13 @@ class Lease:
         self._is_others = False
         self.started = 0
 
-    def take(self) -> None:
+    def take(self, refuse: Callable[[Session], None] | None = None) -> None:
+        """`refuse` raises, in the same transaction, if somebody is at work who is in the way."""
+        if self._pin is None:
+            check_once(self._core)
         with self._core.database.write(durable=False) as session:
+            if refuse is not None:
+                refuse(session)
             leases.take(session, self._id, self._kind, self._holder, self._pin)
             self.started = session.now()
         self._held = True
@@ -71,6 +77,11 @@ class Lease:
     def check_in(self, session: Session) -> None:
         """In the commit's own transaction: still ours, and given back with it."""
         if self._was_taken_anew(session) or not leases.release(session, self._id):
+            if self._kind == leases.BACKUP:
+                raise LeaseLost(
+                    "The backup was paused for too long, and what it needs may be gone.",
+                    hint="There is no new backup; run it again: what was copied stays there.",
+                )
             raise LeaseLost(
                 f"Transaction {self._id[:12]} was paused for too long and lost its lease.",
                 hint="Nothing was changed; run it again.",

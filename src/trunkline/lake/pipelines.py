@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trunkline.errors import InUse, NotFound
+from trunkline.errors import InUse, InvalidSpec, NotFound
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.declarations import SCHEDULE, check, cron_repos
 from trunkline.lake.environmentpipelines import (
@@ -36,6 +36,7 @@ from trunkline.model.inputs import Pfs, leaves
 from trunkline.model.jobs import JobState
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
+from trunkline.pipelines.confinement import INSTEAD, unconfined
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import (
     Session,
@@ -122,12 +123,25 @@ def declare(
     environment: Environment | None = None,
 ) -> list[_Application]:
     """Put pipelines into a transaction, whatever else it holds."""
+    if core.options.sandbox_required:
+        for one in checked:
+            _require_sandbox(one)
     transaction.cause = "applied"
     transaction.environment = environment.name if environment else ""
     plans = [_Application(core, transaction, one, reprocess, environment) for one in checked]
     for plan in plans:
         plan.prepare()
     return plans
+
+
+def _require_sandbox(declared: Declared) -> None:
+    if why := unconfined(declared.spec):
+        where = f"{declared.where}: " if declared.where else ""
+        raise InvalidSpec(
+            f"{where}{declared.spec.name} cannot be applied: this lake runs code in sandboxes "
+            f"only (sandbox.required), and {why}.",
+            hint=INSTEAD,
+        )
 
 
 class _Application:

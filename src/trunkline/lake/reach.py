@@ -12,10 +12,10 @@ from trunkline.lake.changes import Changes
 from trunkline.lake.core import Core
 from trunkline.lake.history import reachable
 from trunkline.lake.jobobjects import used_by_jobs
-from trunkline.lake.manifests import INLINE_KEY, Lines, Tree, decompress
+from trunkline.lake.manifests import Lines, Tree, decompress
+from trunkline.lake.named import Named
 from trunkline.storage.catalog import Session, commits, deliveries, jobs, leases, refs, repos
 from trunkline.storage.catalog.commits import Link
-from trunkline.storage.objects.outside import is_outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,45 +76,33 @@ def _since(lost: dict[str, Link]) -> dict[str, int | None]:
     return since
 
 
-def used_objects(core: Core) -> set[str]:
+def used_objects(core: Core, named: Named | None = None) -> set[str]:
     """The keys of all manifests, packs and files that any commit needs.
 
     Raises on a manifest that cannot be read: what it names would look unused.
     """
+    named = named or Named()
     with core.database.read() as session:
         roots = commits.every_root(session)
         staged = commits.every_staged(session)
-    used = used_by_jobs(core, core.options.keep_logs_seconds)
+    used_by_jobs(core, core.options.keep_logs_seconds, named)
     for lines in _staged_lines(core, staged):
-        used |= _object_keys(lines)
-    used.update(staged)
+        named.files(lines)
+    named.others(staged)
     seen: set[str] = set()
     for row in roots:
-        used.add(row["root"])
         try:
             tree = core.manifests.read(row["root"], row["root_hash"])
             for lines in new_ranges(tree, seen):
-                used |= _object_keys(lines)
+                named.files(lines)
         except CorruptObject:
             # Another gc may have removed the commit since it was listed here.
             with core.database.read() as session:
                 if commits.find(session, row["repo"], row["id"]) is not None:
                     raise
             continue
-        used.update(held.key for held in tree.ranges if held.key != INLINE_KEY)
-    return used
-
-
-def outside_objects(core: Core) -> int:
-    """How many objects outside the lake its commits refer to."""
-    with core.database.read() as session:
-        roots = commits.every_root(session)
-    seen: set[str] = set()
-    found: set[str] = set()
-    for row in roots:
-        for lines in new_ranges(core.manifests.read(row["root"], row["root_hash"]), seen):
-            found.update(filter(is_outside, _object_keys(lines)))
-    return len(found)
+        named.tree(row["root"], row["root_hash"], tree)
+    return named.keys
 
 
 def new_ranges(tree: Tree, seen: set[str]) -> Iterator[Lines]:
@@ -145,7 +133,3 @@ def _staged_lines(core: Core, keys: list[str]) -> Iterator[Lines]:
             *changes.puts.values(),
             *(part for parts in changes.appends.values() for part in parts),
         ]
-
-
-def _object_keys(lines: Lines) -> set[str]:
-    return {key.decode() for key in {line.split(b"\t", 4)[3] for line in lines}}

@@ -107,13 +107,6 @@ def permission_on(grants: Grants, scope: str) -> int:
     return max((one.role.permission for one in grants if one.scope in above), default=0)
 
 
-def sees_project(grants: Grants, project: str) -> bool:
-    """Whether anything in a project may be seen, and so its name."""
-    return any(
-        one.scope in (LAKE, project) or one.scope.startswith(project + "/") for one in grants
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Principal:
     """Who asks. With `limits`, a token's, no more is allowed than both they and `grants` do."""
@@ -133,9 +126,26 @@ class Principal:
     def may_repo(self, permission: Permission, repo: RepoName) -> bool:
         return self.may(permission, scope_of(repo))
 
+    def covers(self, other: Principal) -> bool:
+        """Whether all that another may, this one may too."""
+        return all(
+            not other.may(permission, scope) or self.may(permission, scope)
+            for scope in other._scopes()
+            for permission in Permission
+        )
+
+    def may_somewhere(self, permission: Permission) -> bool:
+        """Whether there is any scope at all that this is allowed on."""
+        return any(self.may(permission, scope) for scope in self._scopes())
+
     def may_see(self, project: str) -> bool:
-        seen = sees_project(self.grants, project)
-        return seen and (self.limits is None or sees_project(self.limits, project))
+        """Whether anything in a project may be seen, and so its name."""
+        below = (scope for scope in self._scopes() if scope.startswith(project + "/"))
+        return any(self.may(Permission.READ, scope) for scope in (project, *below))
+
+    def _scopes(self) -> set[str]:
+        """Where rights begin. Limits may begin below what was granted, and the other way around."""
+        return {one.scope for one in (*self.grants, *(self.limits or ()))}
 
     def to_dict(self) -> dict[str, object]:
         return {

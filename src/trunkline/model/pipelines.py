@@ -14,7 +14,8 @@ from trunkline.model.time import Moment, to_rfc3339
 
 
 class Sandbox(StrEnum):
-    """Whether a command sees its files at /pfs too. `AUTO`: if it, or its code, names /pfs."""
+    """Where commands and Python functions run: `ON` behind a wall, or not at all; `OFF` on the
+    machine as it is; `AUTO`, commands with /pfs and a /tmp of their own, where these can be had."""
 
     AUTO = "auto"
     ON = "on"

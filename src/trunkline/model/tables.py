@@ -47,6 +47,24 @@ class WriteMode(StrEnum):
     OVERWRITE_PARTITIONS = "overwrite_partitions"
 
 
+_TEXT = "encoding lineSep dateFormat timestampFormat timestampNTZFormat locale mode multiLine"
+OPTIONS: Mapping[Format, str] = {
+    Format.CSV: (
+        "sep quote escape header comment nullValue emptyValue nanValue positiveInf negativeInf "
+        "ignoreLeadingWhiteSpace ignoreTrailingWhiteSpace maxColumns maxCharsPerColumn "
+        f"enforceSchema unescapedQuoteHandling charToEscapeQuoteEscaping {_TEXT}"
+    ),
+    Format.JSON: (
+        "primitivesAsString prefersDecimal allowComments allowUnquotedFieldNames "
+        "allowSingleQuotes allowNumericLeadingZeros allowBackslashEscapingAnyCharacter "
+        f"allowUnquotedControlChars dropFieldIfAllNull {_TEXT}"
+    ),
+    Format.PARQUET: "",
+    Format.ORC: "",
+}
+"""What may be told of how files of a format are read, by the names that Spark has for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column. `type` is as Spark SQL writes it, in lower case: bigint, decimal(12,2), date."""

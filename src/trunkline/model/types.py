@@ -192,5 +192,12 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def text_literal(value: str) -> str:
+    """Text as Spark's SQL has it. Whether a backslash means something there is a setting."""
+    if "'" in value or "\\" in value:
+        return f"CAST(X'{value.encode().hex()}' AS string)"
+    return f"'{value}'"
+
+
 def _label(name: str) -> str:
     return name if _PLAIN.match(name) else quoted(name)

@@ -15,7 +15,7 @@ from trunkline.errors import TrunklineError
 from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.model.events import Event
-from trunkline.storage.catalog import events, followers
+from trunkline.storage.catalog import events, followers, identity
 
 LOOK_SECONDS = 0.5
 LEASE_SECONDS = 15.0
@@ -123,7 +123,9 @@ class Follower:
             return now < self._held_until
         self._renewed = now
         with self._core.database.write(durable=False) as session:
-            held = followers.take(session, self.name, self._holder, LEASE_SECONDS)
+            # The lake that this one is a copy of tells the same things.
+            free = not identity.is_held(session)
+            held = free and followers.take(session, self.name, self._holder, LEASE_SECONDS)
             if held and (self._position is None or now >= self._held_until):
                 self._position = followers.position(session, self.name)
                 if self._position is None:

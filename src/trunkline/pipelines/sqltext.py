@@ -32,7 +32,7 @@ from trunkline.pipelines.sql_tokens import (
 
 __all__ = [
     "INLINE", "Read", "Script", "Step", "caret", "check_params", "check_reads", "essence", "fill",
-    "parse",
+    "forbidden", "parse",
 ]  # fmt: skip
 
 Kind = Literal["view", "table", "result"]
@@ -50,6 +50,16 @@ _FORBIDDEN = {
     "read_files": "reads files that are no input",
     "identifier": "hides which table is read",
 }
+
+
+def forbidden(token: Token, after: Token) -> tuple[str, str] | None:
+    """What is wrong with two tokens, and what to do, if they run what is no SQL."""
+    called = token.name.lower() if token.is_name and after.text == "(" else ""
+    if called in _FORBIDDEN:
+        return f"{called} is not possible in a pipeline: it {_FORBIDDEN[called]}.", ""
+    if token.upper == "USING" and after.kind == STRING:
+        return "USING a program is not possible in a pipeline.", "Write a pipeline with cmd."
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,15 +258,10 @@ class _Parser:
                 opened.pop()
             if after is None:
                 continue
-            called = token.name.lower() if token.is_name and after.text == "(" else ""
-            if called in _FORBIDDEN:
-                self.refuse(token, f"{called} is not possible in a pipeline: it "
-                            f"{_FORBIDDEN[called]}.")  # fmt: skip
+            if why := forbidden(token, after):
+                self.refuse(token, why[0], why[1])
             if token.upper == "INSERT" and after.upper in ("INTO", "OVERWRITE"):
                 self.refuse(token, "INSERT is not possible in a pipeline.", _FORMS)
-            if token.upper == "USING" and after.kind == STRING:
-                self.refuse(token, "USING a program is not possible in a pipeline.",
-                            "Write a pipeline with cmd.")  # fmt: skip
         if opened:
             self.refuse(opened[-1], 'this "(" is never closed.')
 

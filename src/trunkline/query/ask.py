@@ -14,7 +14,7 @@ from trunkline.query.kept import Kept
 from trunkline.query.listing import Listing, described
 from trunkline.query.lookup import Lookup, Source
 from trunkline.query.names import Query, parse
-from trunkline.query.result import Answer, Result
+from trunkline.query.result import Answer, Result, Stop
 from trunkline.query.rights import Allowed
 from trunkline.tables.describe import Table
 
@@ -45,6 +45,7 @@ def query(
     write: Callable[[Result, str, str], Any] | None = None,
     allowed: Allowed | None = None,
     places: bool = True,
+    stop: Stop | None = None,
 ) -> Result:
     """The rows of a query. Errors in its text come now; those in the data when it is read.
 
@@ -70,18 +71,20 @@ def query(
         return Result(columns, text, sources, write)
     answer: Answer
     if chosen is Engine.DUCKDB:
-        from trunkline.query.duckdb_engine import ask
+        from trunkline.query.duckdb_engine import Asked, ask
 
         named = [(schema(*version(source)), source.view) for source in sources]
         views = views_of(tables, versions)
-        answer = ask(core, kept, views, asked.with_views(named), params)
+        whole = Asked(asked.with_views(named), asked.explain, params)
+        answer = ask(core, kept, views, whole, stop or Stop())
     else:
         from trunkline.query.spark_engine import SparkAnswer
 
         if session is None:
             raise Precondition("There is no Spark to ask.")
         edited = asked.with_views([("", source.view) for source in sources])
-        answer = SparkAnswer(kept.desk(session), tables, versions, edited, params)
+        explains = bool(asked.explain)
+        answer = SparkAnswer(kept.desk(session), tables, versions, edited, params, explains)
     return Result(answer, text, sources, write)
 
 

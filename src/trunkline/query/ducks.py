@@ -41,8 +41,15 @@ class Ducks:
     next may not be allowed to see them.
     """
 
-    def __init__(self, core: Core, memory: str = MEMORY, apart: bool = False) -> None:
+    def __init__(
+        self,
+        core: Core,
+        memory: str = MEMORY,
+        apart: bool = False,
+        reserve: int | None = None,
+    ) -> None:
         self._core = core
+        self._reserve = reserve
         self._memory = memory
         self._apart = apart
         self._open: list[_Open] = []
@@ -77,15 +84,23 @@ class Ducks:
         import duckdb
 
         try:
-            duck = connect_views(self._core, tables, memory=self._memory)
+            duck = self._connected(tables)
         except (duckdb.Error, TrunklineError, OSError):
             if tables == wanted:
                 raise
             # What is wrong may be with a table that this query does not ask for.
             tables = wanted
-            duck = connect_views(self._core, tables, memory=self._memory)
+            duck = self._connected(tables)
         views = frozenset((view.schema, view.name) for view in tables)
         return _Open(duck, views, tables, wide, erased)
+
+    def _connected(self, tables: tuple[View, ...]) -> Duck:
+        return connect_views(self._core, tables, memory=self._memory, reserve=self._reserve)
+
+    def drop(self, duck: Duck) -> None:
+        """Hand it out no more: an internal error has ended it."""
+        with self._lock:
+            self._open = [one for one in self._open if one.duck.connection is not duck.connection]
 
     def close(self) -> None:
         with self._lock:

@@ -59,8 +59,14 @@ class Recent(Generic[K, V]):
 class Kept:
     """Tables by what is in them, open DuckDBs, and the session of queries on Spark."""
 
-    def __init__(self, core: Core, memory: str = MEMORY, apart: bool = False) -> None:
-        self.ducks = Ducks(core, memory, apart)
+    def __init__(
+        self,
+        core: Core,
+        memory: str = MEMORY,
+        apart: bool = False,
+        reserve: int | None = None,
+    ) -> None:
+        self.ducks = Ducks(core, memory, apart, reserve)
         self.tables: Recent[tuple[str, str, str], Table] = Recent(
             _MOST_TABLES, _MOST_FILES, lambda table: len(table.entries) + 1
         )

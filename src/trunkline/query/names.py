@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import InvalidQuery, NotAllowed
 from trunkline.query import readonly
+from trunkline.query.bounds import check_bounds
 from trunkline.query.edits import Edit, Edited
 from trunkline.query.tokens import is_name, kind, stands_for_table, tokenize, wrong
+from trunkline.tables.reading.duck_tree import too_deep
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -96,11 +98,19 @@ def _parse_short(text: str, dialect: str) -> Query:
 
 
 def _parse(text: str, dialect: str) -> Query:
+    try:
+        return _read(text, dialect)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _read(text: str, dialect: str) -> Query:
     explained = _EXPLAIN.match(text)
     explain = explained[0] if explained else ""
     # sqlglot cannot read what is explained, unless it is alone. Blanks keep every place as it is.
     tokens = tokenize(" " * len(explain) + text[len(explain) :], dialect)
-    edits = readonly.check_words(text, tokens)
+    check_bounds(text, tokens)
+    edits = readonly.check_words(text, tokens, dialect)
     pins, quoted = _pinned(tokens, dialect), _quoted_tables(text, tokens, dialect)
     edits += [Edit(one.start, one.end, quote(str(one), dialect)) for one in (*pins, *quoted)]
     edited = Edited(text).apply([*edits, Edit(0, len(explain), " " * len(explain))])
@@ -139,15 +149,18 @@ def _quoted_tables(text: str, tokens: Sequence[Token], dialect: str) -> list[Nam
     return [
         Named((token.text,), None, token.start, token.end + 1)
         for index, token in enumerate(tokens)
-        if kind(token) == "STRING" and text[token.start] == '"' and stands_for_table(tokens, index)
+        if kind(token) == "STRING"
+        and text[token.start : token.start + 1] == '"'
+        and stands_for_table(tokens, index)
     ]
 
 
 def _parsed(edited: Edited, dialect: str) -> exp.Expression:
     import sqlglot
-    from sqlglot.errors import ParseError
+    from sqlglot.errors import ParseError, TokenError
 
     text = edited.text
+    typed = edited.before.text if edited.before else text
     # It would warn of what it cannot read; `check_tree` refuses that.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
@@ -158,9 +171,13 @@ def _parsed(edited: Edited, dialect: str) -> exp.Expression:
         marked = str(first.get("highlight") or "")
         start = sum(len(one) + 1 for one in text.split("\n")[: line - 1]) + column
         place = edited.original(max(0, start - len(marked)))
-        typed = edited.before.text if edited.before else edited.text
         message = f'Syntax error at or near "{marked}"' if marked else "Syntax error"
         raise wrong(typed, place, len(marked), message) from None
+    except TokenError:  # the words of a hint are looked at only now
+        place = edited.original(max(0, text.find("/*+")))
+        raise wrong(typed, place, 3, "A hint that begins here cannot be read") from None
+    except (ValueError, ArithmeticError):  # of a tree that its own parser cannot put together
+        raise wrong(typed, 0, 1, "Syntax error") from None
     assert isinstance(found, sqlglot.exp.Expression)
     return found
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from trunkline.errors import InvalidQuery, NotAllowed
 from trunkline.query.edits import Edit
 from trunkline.query.tokens import calls, kind, wrong
+from trunkline.tables.reading.duck_tree import READ_ONLY, denied
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -28,25 +29,15 @@ _SOURCES = {
     "json_tuple", "variant_explode", "variant_explode_outer", "sequence", "values", "generator",
     "generateseries", "exploding", "posexplodeouter", "explodeouter",
 }  # fmt: skip
+# Of Spark. Those of DuckDB are judged as it reads them (`judging`).
 _DENIED = {
-    # of DuckDB
-    "getenv", "current_setting", "getvariable", "query", "query_table", "glob", "sniff_csv",
-    "json_execute_serialized_sql", "which_secret", "sleep_ms", "pg_sleep",
-    "arrow_scan", "pandas_scan", "seq_scan", "write_log", "nextval", "currval", "set_config",
-    "checkpoint", "force_checkpoint", "add_parquet_key", "create_external_resource", "parquet_scan",
-    "sqlite_scan", "postgres_scan", "mysql_scan", "iceberg_scan", "delta_scan", "st_read",
-    # of Spark
     "reflect", "java_method", "try_reflect", "input_file_name", "input_file_block_start",
     "input_file_block_length", "identifier", "transform_with_state", "python_worker_logs",
 }  # fmt: skip
-_DENIED_STARTS = (
-    "read_", "duckdb_", "pragma_", "parquet_", "python_", "pg_read", "enable_", "disable_",
-    "register_", "deregister_", "destroy_", "truncate_", "json_serialize_", "json_deserialize_",
-)  # fmt: skip
-_HINT = "It reads tables of the lake and changes nothing; --into writes what a query gives."
+_DENIED_STARTS = ("read_", "parquet_", "python_")
 
 
-def check_words(text: str, tokens: Sequence[Token]) -> list[Edit]:
+def check_words(text: str, tokens: Sequence[Token], dialect: str) -> list[Edit]:
     """Refuse what no parser needs to look at. Returns what takes closing semicolons away."""
     if all(kind(token) == "SEMICOLON" for token in tokens):
         raise InvalidQuery("There is no SQL.", hint='For example: trunkline sql "FROM orders"')
@@ -59,27 +50,24 @@ def check_words(text: str, tokens: Sequence[Token]) -> list[Edit]:
         raise wrong(text, following.start, len(following.text), "There is more than one statement")
     first = tokens[0]
     if first.text.upper() not in _QUERIES:
-        raise NotAllowed(f"SQL may only read: {first.text.upper()} is not a query.", hint=_HINT)
+        raise NotAllowed(f"SQL may only read: {first.text.upper()} is not a query.", hint=READ_ONLY)
     if first.text.upper() == "SHOW":
         raise NotAllowed(
             "Of SHOW only SHOW TABLES is offered.",
             hint="DESCRIBE orders shows the columns of a table.",
         )
-    for call in calls(tokens):
+    for call in calls(tokens) if dialect == "spark" else ():
         refuse_function(call.text)
     for token, following in pairwise(tokens):
         if token.text.upper() == "USING" and kind(following) == "STRING":
-            raise NotAllowed("SQL may not start programs (TRANSFORM … USING).", hint=_HINT)
+            raise NotAllowed("SQL may not start programs (TRANSFORM … USING).", hint=READ_ONLY)
     return [Edit(end.start, end.end + 1, " ") for end in ends]
 
 
 def refuse_function(name: str) -> None:
     folded = name.casefold()
     if folded in _DENIED or folded.startswith(_DENIED_STARTS):
-        raise NotAllowed(
-            f"SQL may not call {folded}(): it reads more than tables of the lake.",
-            hint="Put files into a repo to query them: trunkline put.",
-        )
+        raise denied(folded)
 
 
 def check_tree(tree: exp.Expression) -> None:
@@ -99,7 +87,7 @@ def check_tree(tree: exp.Expression) -> None:
             break
     if found is not None:
         raise NotAllowed(
-            f"SQL may only read: {type(found).__name__.upper()} is not a query.", hint=_HINT
+            f"SQL may only read: {type(found).__name__.upper()} is not a query.", hint=READ_ONLY
         )
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Func):
@@ -107,4 +95,4 @@ def check_tree(tree: exp.Expression) -> None:
             name = name or table.this.sql_name()
             if name.casefold() not in _SOURCES:
                 refuse_function(name)
-                raise NotAllowed(f"SQL may not read from {name.lower()}().", hint=_HINT)
+                raise NotAllowed(f"SQL may not read from {name.lower()}().", hint=READ_ONLY)

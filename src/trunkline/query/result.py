@@ -18,6 +18,15 @@ SHOWN_ROWS = 20
 CHUNK = 2048
 
 
+class Stop:
+    """How a query is stopped before there is an answer: its engine says so when it begins."""
+
+    def __init__(self) -> None:
+        self.cancel: Callable[[], object] = lambda: None
+        self.spill: str = ""
+        """The folder where its engine puts what memory does not hold."""
+
+
 class Answer(ABC):
     """A query in an engine, bound and not yet run. Each way to read it runs it."""
 

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from trunkline.engine import sql
 from trunkline.engine.sqlerrors import about_file, short
+from trunkline.engine.statements import UnknownFunction
 from trunkline.errors import Failed, InvalidQuery, TrunklineError, Unavailable
 from trunkline.query.ducks import Version
 from trunkline.query.edits import Edited
@@ -33,6 +34,7 @@ class SparkAnswer(Answer):
         versions: Mapping[str, Version],
         edited: Edited,
         params: Mapping[str, Any] | None,
+        explains: bool = False,
     ) -> None:
         self._edited = edited
         self._desk = desk
@@ -42,7 +44,7 @@ class SparkAnswer(Answer):
             for name, table in tables.items()
         }
         with self._explained():
-            self._frame = desk.ask(edited.text, views, params)
+            self._frame = desk.ask(edited.text, views, params, explains)
             found = sql.columns(self._frame)
         self.names = tuple(name for name, _ in found)
         self.types = tuple(type_ for _, type_ in found)
@@ -72,6 +74,8 @@ class SparkAnswer(Answer):
     def _explained(self) -> Iterator[None]:
         try:
             yield
+        except UnknownFunction as error:
+            raise _marked(self._edited, error.place, str(error)) from None
         except sql.errors() as error:
             raise explain(error, self._edited, self._views) from None
 
@@ -98,7 +102,11 @@ def explain(
     found = sql.place(error) or _position(text, edited.text)  # type: ignore[arg-type]
     if found is None:
         return InvalidQuery(f"{message}.")
-    first, last = found
+    return _marked(edited, found, message)
+
+
+def _marked(edited: Edited, place: tuple[int, int], message: str) -> InvalidQuery:
+    first, last = place
     start = edited.original(first)
     end = edited.original(max(first, last)) + 1
     typed = edited

@@ -4,7 +4,7 @@ The command line is written on this package alone. It parses strings, finds sett
 the layers below; it decides nothing about versions itself.
 """
 
-from trunkline.sdk.lake import Lake, init, migrate, open
+from trunkline.sdk.lake import Lake, adopt, init, migrate, open
 from trunkline.sdk.results import Diff, DiffStat, GetReport, Status
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "GetReport",
     "Lake",
     "Status",
+    "adopt",
     "init",
     "migrate",
     "open",

@@ -103,4 +103,6 @@ def core_options(found: Settings) -> Options:
         gc_grace_seconds=found.seconds("gc.grace"),
         keep_results_seconds=found.seconds("results.keep"),
         keep_logs_seconds=found.seconds("logs.keep"),
+        sandbox_required=found.flag("sandbox.required"),
+        sandbox_paths=tuple(filter(None, found.text("sandbox.paths").split(":"))),
     )

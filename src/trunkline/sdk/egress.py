@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from trunkline.errors import NotFound, Precondition, Usage
+from trunkline.errors import Failed, NotFound, Precondition, TrunklineError, Usage
 from trunkline.lake.bell import bell_of
 from trunkline.model.commits import RepoName
 from trunkline.model.egress import Delivery, DeliveryState, Target
 from trunkline.model.suggest import did_you_mean
 from trunkline.sdk.base import LakeBase
-from trunkline.storage.catalog import Session, deliveries, events, refs
+from trunkline.storage.catalog import Session, deliveries, events, identity, refs
 from trunkline.storage.catalog.deliveries import DeliveryRow
 from trunkline.storage.catalog.pipelines import PipelineRow
 
@@ -172,7 +172,8 @@ class Egress(LakeBase):
         given: Mapping[str, str],
         progress: Progress | None = None,
     ) -> Exported:
-        from trunkline.egress.base import Shipment
+        from trunkline.egress.base import Sender, Shipment
+        from trunkline.egress.bugs import note_bug
         from trunkline.egress.opening import open_target
         from trunkline.lake.core import resolve_commit
         from trunkline.lake.lease import pinned
@@ -182,21 +183,26 @@ class Egress(LakeBase):
         found_ref = self._ref(ref)
         with self._core.database.read() as session:
             found, commit = resolve_commit(session, Ref(found_ref.repo, found_ref.ref))
-            lake = deliveries.lake_id(session)
+            lake = identity.lake_id(session)
         kept = secret_reader(self._folder)
-        sender = open_target(
-            found_ref.repo,
-            target,
-            lambda name: given.get(name) or kept(name),
-            lake,
-            progress=progress or (lambda count: None),
-            once=True,
-        )
+
+        def secret(name: str) -> str | None:
+            return given.get(name) or kept(name)
+
+        sender: Sender | None = None
         try:
+            told = progress or (lambda count: None)
+            sender = open_target(found_ref.repo, target, secret, lake, progress=told, once=True)
             with pinned(self._core, found):
                 sent = sender.send(Shipment(self._core, commit, target.path, None))
+        except (TrunklineError, OSError):
+            raise
+        except Exception as error:
+            bug = note_bug(target, secret, error)
+            raise Failed(bug, hint="Report it with what the log says.") from None
         finally:
-            sender.close()
+            if sender is not None:
+                sender.close()
         return Exported(
             found_ref.repo, commit.id, target.path, target.kind, sent.note, sent.receipt()
         )

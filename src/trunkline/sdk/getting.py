@@ -15,6 +15,7 @@ from trunkline.errors import AlreadyExists, DiskFull, Failed, NotFound, ReadOnly
 from trunkline.lake import files
 from trunkline.lake.core import Core, Resolved
 from trunkline.lake.manifests import Tree
+from trunkline.lake.own_folders import refuse_own
 from trunkline.model.entries import Entry, line_path
 from trunkline.model.refs import Ref
 from trunkline.pipelines.globs import Glob
@@ -159,6 +160,7 @@ def _stem(path: str) -> bytes:
 @contextmanager
 def new_file(target: Path, path: str, force: bool) -> Iterator[tuple[BinaryIO, Path]]:
     """A file to write to, and where it will be: at the target, or in it by the path's name."""
+    refuse_own(target)
     if target.is_dir():
         target = target / path.rpartition("/")[2]
     _refuse_existing(target, force)
@@ -177,6 +179,7 @@ def new_folder(target: Path) -> Iterator[Path]:
 
     It is beside the target: an interruption leaves nothing in it.
     """
+    refuse_own(target)
     if target.exists() and not target.is_dir():
         raise AlreadyExists(f"{target} is a file.", hint="Name a folder.")
     partial = _partial(target)
@@ -215,7 +218,7 @@ def _partial(target: Path) -> Path:
 
 
 def _refuse_existing(target: Path, force: bool) -> None:
-    if target.exists() and not force:
+    if os.path.lexists(target) and not force:
         raise AlreadyExists(f"{target} exists already.", hint="Use --force to replace it.")
 
 
@@ -226,13 +229,19 @@ def refuse_overwriting(paths: Iterable[str], base: str, target: Path) -> None:
     start = len(base.rstrip("/")) + 1
     for path in paths:
         place = target / path[start:]
-        if place.exists():
+        if os.path.lexists(place):
             raise AlreadyExists(f"{place} exists already.", hint="Use --force to replace it.")
 
 
 def _move_into(source: Path, target: Path) -> None:
     for folder, _, names in os.walk(source):
-        inside = target / Path(folder).relative_to(source)
+        below = Path(folder).relative_to(source)
+        inside = target / below
+        if below.parts and inside.is_symlink():
+            raise AlreadyExists(
+                f"{inside} is a link, and files would be written where it leads.",
+                hint="Remove it, or get into another folder.",
+            )
         inside.mkdir(parents=True, exist_ok=True)
         for name in names:
             os.replace(os.path.join(folder, name), inside / name)

@@ -8,7 +8,8 @@ from pathlib import Path
 from trunkline import settings as configuration
 from trunkline.errors import InUse
 from trunkline.lake import create
-from trunkline.lake.create import Addresses, MigrationReport
+from trunkline.lake.create import MigrationReport
+from trunkline.lake.identity import Adoption
 from trunkline.model.display import fields, table
 from trunkline.sdk import places
 from trunkline.sdk.access import Access
@@ -101,7 +102,7 @@ def init(path: Location = ".", *, catalog: str | None = None, store: str | None 
     """
     folder = Path(path).expanduser().absolute() / LAKE_FOLDER
     found = configuration.load(folder, {})
-    addresses = Addresses(catalog or create.CATALOG_FILE, store or create.OBJECTS_FOLDER)
+    addresses = create.addresses_of(catalog, store)
     options = create.store_options_for(addresses, store_options(found))
     return Lake(create.create_lake(folder, addresses, core_options(found), options), folder, found)
 
@@ -113,6 +114,20 @@ def migrate(lake: Location | None = None) -> MigrationReport:
     if places.is_locked(folder):
         raise InUse("The lake is being served.", hint="Stop trunkline serve first.")
     return create.migrate_lake(folder)
+
+
+def adopt(lake: Location | None = None, *, as_new: bool = False) -> Adoption:
+    """Say that a lake that was moved, copied or restored is the one in use from now on.
+
+    It takes the place of the one it came from, which must be out of use; with `as_new` it is a lake
+    beside that one. Until then it takes nothing in and sends nothing out.
+    """
+    place = places.find_place(None if lake is None else os.fspath(lake))
+    folder = place.require_folder()
+    if places.is_locked(folder):
+        raise InUse("The lake is being served.", hint="Stop trunkline serve first.")
+    found = configuration.load(folder, {})
+    return create.adopt_lake(folder, core_options(found), store_options(found), as_new=as_new)
 
 
 class Lake(

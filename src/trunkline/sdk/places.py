@@ -108,11 +108,16 @@ def server_of(folder: Path, environ: Mapping[str, str] | None = None) -> Served 
         return None
     try:
         told = json.loads((folder / SERVER_FILE).read_text())
-        if told["host"] != os.uname().nodename:
-            return None
+        if told["host"] != os.uname().nodename or told["folder"] != folder_key(folder):
+            return None  # of another machine, or copied along with a lake
         return Served(str(told["url"]), str(told["token"]), int(told["pid"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def folder_key(folder: Path) -> str:
+    """What tells a folder from a copy of it on the same machine."""
+    return f"{os.path.realpath(folder)}:{os.stat(folder).st_ino}"
 
 
 def is_locked(folder: Path) -> bool:
@@ -123,8 +128,14 @@ def is_locked(folder: Path) -> bool:
         return False
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return True
+    except OSError as error:
+        raise Precondition(
+            f"The file system of {folder} refuses locks ({error.strerror}), so nobody can tell "
+            "whether a server uses the lake.",
+            hint=f"Stop all servers of the lake, then set {DIRECT}=1; or mount it with locks.",
+        ) from None
     finally:
         os.close(lock)
     return False

@@ -10,7 +10,7 @@ from trunkline.sdk.base import LakeBase
 
 if TYPE_CHECKING:
     from trunkline.query.kept import Kept
-    from trunkline.query.result import Result
+    from trunkline.query.result import Result, Stop
     from trunkline.query.rights import Allowed
 
 _making = Lock()
@@ -46,6 +46,7 @@ class Queries(LakeBase):
         params: Mapping[str, Any] | None = None,
         allowed: Allowed | None = None,
         places: bool = True,
+        stop: Stop | None = None,
     ) -> Result:
         """The same for somebody who may read only what is `allowed`, as a server asks it."""
         from trunkline.query.ask import query
@@ -62,6 +63,7 @@ class Queries(LakeBase):
             write=self._write_result,
             allowed=allowed,
             places=places,
+            stop=stop,
         )
 
     def close(self) -> None:

@@ -117,6 +117,8 @@ class Status:
     """Streams that have not read what has been there for more than a minute."""
     undelivered: tuple[str, ...] = ()
     """Pipelines with a target that lacks the newest output, since it could not be delivered."""
+    held: str = ""
+    """Why the lake does nothing to the outside: it is a copy, and nobody has adopted it."""
     server: str = ""
     """The address of the server that it was asked through."""
     context: str = ""
@@ -143,6 +145,7 @@ class Status:
             "flows_failed": list(self.flows_failed),
             "flows_behind": list(self.flows_behind),
             "undelivered": list(self.undelivered),
+            "held": self.held,
             **({"server": self.server} if self.server else {}),
             **({"context": self.context} if self.context else {}),
         }

@@ -100,6 +100,7 @@ class Running(LakeBase):
             self._settings.text("work.folder"),
             self._settings.number("log.limit"),
             os.environ.get(SERVER_VARIABLE, ""),
+            hidden=(str(self._folder),),
         )
         slots = jobs or self._settings.number("worker.jobs")
         worker = Worker(

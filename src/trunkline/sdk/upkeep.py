@@ -8,7 +8,7 @@ from trunkline.model.commits import Commit, RepoKind
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
 from trunkline.sdk.results import OpenCommit, Status
-from trunkline.storage.catalog import deliveries, flows, jobs, refs, repos
+from trunkline.storage.catalog import deliveries, flows, identity, jobs, refs, repos
 
 if TYPE_CHECKING:
     from trunkline.lake.erase import ErasureReport
@@ -35,6 +35,7 @@ class Upkeep(LakeBase):
             flowing = bool(flows.listed(session))
             failing = [str(one.shown.pipeline) for one in deliveries.failing(session)]
             counts["undelivered"] = tuple(dict.fromkeys(failing))
+            counts["held"] = identity.fact(session, identity.HELD) or ""
         if flowing:
             from trunkline.jobs.streaming.status import overview
 
@@ -79,8 +80,10 @@ class Upkeep(LakeBase):
     def erase(self, ref: str, reason: str = "") -> ErasureReport:
         """Destroy a path's bytes in every commit of a repo, and say who held them."""
         from trunkline.lake import erase
+        from trunkline.query.answer_files import forget_answers
         from trunkline.tables.discovery.facts import FactCache
 
         found = erase.erase(self._core, self._ref(ref, path=Need.REQUIRED), reason, self.author)
         FactCache().forget()  # it has bounds of columns too
+        forget_answers(self._folder)
         return found

@@ -54,7 +54,11 @@ class Verifying(LakeBase):
         engine = self._engine or SparkEngine(
             SparkOptions.of(self._settings, self._core.objects.address)
         )
-        options = RunnerOptions(secret_reader(self._folder), self._settings.text("work.folder"))
+        options = RunnerOptions(
+            secret_reader(self._folder),
+            self._settings.text("work.folder"),
+            hidden=(str(self._folder),),
+        )
         results = []
         try:
             for found, commit in chosen:

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from trunkline import __version__
 from trunkline.server import console, failures, health, metrics, tracing
 from trunkline.server.auth import guards
+from trunkline.server.auth.standing import StillAllowed
 from trunkline.server.etags import ETags
 from trunkline.server.iceberg.app import IcebergDoor
 from trunkline.server.idempotency import IdempotencyKeys
@@ -75,7 +76,7 @@ ROUTES = tuple(
 ROOT_ROUTES = (health.routes, metrics.routes, console.routes)
 OUTER = (ApiVersion, RequestIds, Measured, CutOff)
 """Middlewares, the outermost first: these see every request, also what is refused."""
-INNER = (IdempotencyKeys, ETags, IcebergDoor)
+INNER = (StillAllowed, IdempotencyKeys, ETags, IcebergDoor)
 
 
 def create_app(service: Service) -> FastAPI:

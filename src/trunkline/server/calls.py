@@ -18,7 +18,7 @@ from trunkline.model.commits import RepoName
 from trunkline.model.refs import parse_ref
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.wire.values import API, ErrorBody
-from trunkline.server.limits import LARGEST_JSON, whole_body
+from trunkline.server.limits import LARGEST_JSON, LARGEST_PUBLIC, held_body
 from trunkline.server.service import Service
 
 Item = TypeVar("Item")
@@ -89,6 +89,7 @@ WRITE_REPO = Needs(On.REPO, Permission.WRITE)
 MAINTAIN_REPO = Needs(On.REPO, Permission.MAINTAIN)
 MAINTAIN_PROJECT = Needs(On.PROJECT, Permission.MAINTAIN)
 ADMIN_LAKE = Needs(On.LAKE, Permission.ADMIN)
+READ_SOMETHING = Needs(On.SOMEWHERE, Permission.READ)
 WRITE_SOMETHING = Needs(On.SOMEWHERE, Permission.WRITE)
 
 
@@ -131,7 +132,7 @@ class Call:
         )
 
     def require_somewhere(self, permission: Permission) -> None:
-        if not any(self.who.may(permission, one.scope) for one in self.who.grants):
+        if not self.who.may_somewhere(permission):
             raise NotAllowed(
                 f"{self.who.name} may not {_verb(permission)} anything here.",
                 hint="Ask an admin for a role.",
@@ -165,21 +166,6 @@ class Call:
                 f"{self.who.name} may not {_verb(permission)} this lake.",
                 hint="Ask an admin for the role.",
             )
-
-    def require_some(self) -> None:
-        """That the caller was given anything at all."""
-        if not self.who.grants or self.who.limits == ():
-            raise NotAllowed(
-                f"{self.who.name} may not read this lake.", hint="Ask an admin for the role."
-            )
-
-    def require_writer(self) -> None:
-        """That the caller may write anywhere: others may not fill the disk either."""
-        for grants in (self.who.grants, self.who.limits):
-            if grants is not None and all(one.role.permission < Permission.WRITE for one in grants):
-                raise NotAllowed(
-                    f"{self.who.name} may not write.", hint="Ask an admin for the role."
-                )
 
     def visible(self, items: Iterable[Item], repo_of: Callable[[Item], RepoName]) -> list[Item]:
         """Those items whose repo the caller may read."""
@@ -255,9 +241,11 @@ class Route(APIRoute):
 
         async def checked(request: Request) -> Response:
             await self.needs.check(request)
-            if self.body_field is not None:
-                request._body = await whole_body(request, self.largest)
-            return await handle(request)
+            if self.body_field is None:
+                return await handle(request)
+            async with held_body(request, self.largest) as body:
+                request._body = body
+                return await handle(request)
 
         return checked
 
@@ -301,7 +289,8 @@ class Routes(APIRouter):
         needs: Needs,
         options: dict[str, Any],
     ) -> Callable[[Endpoint], Endpoint]:
-        quick, largest = options.pop("quick", False), options.pop("largest", LARGEST_JSON)
+        usual = LARGEST_PUBLIC if needs.on is On.PUBLIC else LARGEST_JSON
+        quick, largest = options.pop("quick", False), options.pop("largest", usual)
         options["openapi_extra"] = {**options.get("openapi_extra", {}), "x-needs": str(needs)}
         options["responses"] = {**_errors(options), **options.get("responses", {})}
 

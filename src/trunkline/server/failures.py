@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from trunkline.errors import (
+    DiskFull,
     Failed,
     InUse,
     NotAuthenticated,
@@ -28,6 +29,7 @@ from trunkline.errors import (
 from trunkline.model.access import LAKE, Permission
 from trunkline.model.commits import DEFAULT_PROJECT
 from trunkline.server.hidden_inputs import without_names
+from trunkline.storage.disk import is_full
 
 log = logging.getLogger("trunkline.server")
 RETRY_SECONDS = 1
@@ -64,6 +66,11 @@ def install(app: FastAPI) -> None:
     async def beyond(request: Request, error: OverflowError) -> JSONResponse:
         return answer(request, Usage("A number of this request is too large."))
 
+    @app.exception_handler(RecursionError)
+    async def deep(request: Request, error: RecursionError) -> JSONResponse:
+        log.info("too deep: %s %s", request.method, request.url.path)
+        return answer(request, Usage("This request is nested too deeply.", hint="Make it flatter."))
+
     @app.exception_handler(UnicodeEncodeError)
     async def garbled(request: Request, error: UnicodeEncodeError) -> JSONResponse:
         return answer(request, Usage("A text of this request is not Unicode."))
@@ -83,9 +90,16 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def bug(request: Request, error: Exception) -> JSONResponse:
-        log.exception("bug in %s %s", request.method, request.url.path, exc_info=error)
-        said = f"{type(error).__name__} (this is a bug; the server's log has more)"
-        return answer(request, Failed(said, hint="Report it with the request id."))
+        return answer(request, unforeseen(error, f"{request.method} {request.url.path}"))
+
+
+def unforeseen(error: Exception, where: str) -> TrunklineError:
+    """What to say of an error that is none of ours: a disk is full, or this is a bug."""
+    if is_full(error):
+        return DiskFull("The server has no space left.", hint="Free some, then try again.")
+    log.exception("bug in %s", where, exc_info=error)
+    said = f"{type(error).__name__} (this is a bug; the server's log has more)"
+    return Failed(said, hint="Report it with the request id.")
 
 
 def _seen(request: Request, error: TrunklineError) -> TrunklineError:

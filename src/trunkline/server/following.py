@@ -25,6 +25,7 @@ from trunkline.model.jobs import Job, LogLine
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.wire.jobs import Waited
 from trunkline.sdk.wire.values import adapter
+from trunkline.server.auth.standing import Standing
 from trunkline.server.service import Service
 
 T = TypeVar("T")
@@ -50,9 +51,11 @@ async def until_changed(
     """The jobs, once they are others than those `seen`, or all over, or the time is up."""
     bell = bell_of(lake._core.database.url)
     until, pause = time.monotonic() + seconds, LOOK_FIRST
+    standing = Standing(request.app.state.service, request.state.call.who)
     while True:
         rings = bell.count()
         found = await looked(request, look)
+        await standing.check()
         state = blake3(repr(found).encode()).hexdigest(16)
         left = until - time.monotonic()
         over = all(one.state.is_over for one in found)

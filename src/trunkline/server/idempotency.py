@@ -23,9 +23,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trunkline.errors import Conflict, TrunklineError, Usage
 from trunkline.sdk.wire.values import API, IDEMPOTENCY
-from trunkline.server.calls import current
+from trunkline.server.calls import Call, current
 from trunkline.server.failures import answer
-from trunkline.server.limits import whole_body
+from trunkline.server.limits import held_body
 from trunkline.server.service import Service
 from trunkline.storage.catalog import requests
 from trunkline.storage.catalog.open import is_file_url
@@ -58,17 +58,21 @@ class IdempotencyKeys:
             if call.principal is None:
                 await self._app(scope, receive, send)
                 return
-            body = await whole_body(request, LARGEST)
+            async with held_body(request, LARGEST) as body:
+                await self._answer(call, call.principal.name, request, body, send)
         except TrunklineError as error:
             await answer(request, error)(scope, receive, send)
-            return
-        again = _again(body, receive)
+
+    async def _answer(
+        self, call: Call, owner: str, request: Request, body: bytes, send: Send
+    ) -> None:
+        again = _again(body, request.receive)
         key = request.headers[IDEMPOTENCY]
         if not _key.match(key):
             told = Usage(f"{IDEMPOTENCY}: 1 to 255 visible characters.")
-            await answer(request, told)(scope, receive, send)
+            await answer(request, told)(request.scope, again, send)
         else:
-            once = _Once(call.service, call.principal.name, key, _digest(request, key, body))
+            once = _Once(call.service, owner, key, _digest(request, key, body))
             await self._once(once, request, again, send)
 
     async def _once(self, once: _Once, request: Request, receive: Receive, send: Send) -> None:
@@ -205,6 +209,8 @@ def _is_kept(scope: Scope) -> bool:
     """Whether a request has a key, and a body that can be told by its bytes."""
     if scope["method"] not in _METHODS or not scope["path"].startswith(API):
         return False
+    if scope["path"] == f"{API}/sql/run":
+        return False  # it changes nothing, and its answer is rows
     headers = Headers(scope=scope)
     if IDEMPOTENCY not in headers or getattr(scope["app"].state.service, "engine", "") == "here":
         return False

@@ -6,9 +6,12 @@ Bytes of files and rows have no such limits: they go to disk as they come (`uplo
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import re
-from contextlib import suppress
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
@@ -18,31 +21,103 @@ from trunkline.errors import TimedOut, TooLarge, Unavailable, Usage
 LARGEST_JSON = 16 << 20
 LARGEST_MANY = 256 << 20
 """For JSON that lists what a whole transaction or many pipelines are made of."""
+LARGEST_PUBLIC = 16 << 10
+"""For what strangers may send: a name and a password."""
+HELD_AT_ONCE = 512 << 20
+"""Bytes of all bodies together that are held as a whole."""
 IDLE_SECONDS = 30.0
+SLOWEST = 8 << 10
+"""Bytes a second, beyond the first seconds: who sends less holds on to what others need."""
+_RETURNED = 64 << 20
 _half = re.compile(rb"\\u[dD][89a-fA-F]").search
 
 
-async def whole_body(request: Request, largest: int) -> bytes:
-    """The body, refused as soon as it is known to be too large, or when nothing more comes."""
+class Budget:
+    """Bytes that may be held in memory at once, by all requests of a server together."""
+
+    def __init__(self) -> None:
+        self._most = HELD_AT_ONCE
+        self._held = self._peak = 0
+        self._lock = threading.Lock()
+
+    @property
+    def held(self) -> int:
+        return self._held
+
+    def take(self, size: int) -> bool:
+        """Whether so many more may be held; they are given back with `free`."""
+        with self._lock:
+            if self._held + size > self._most:
+                return False
+            self._held += size
+            self._peak = max(self._peak, self._held)
+            return True
+
+    def free(self, size: int) -> None:
+        with self._lock:
+            self._held -= size
+            if self._held or self._peak < _RETURNED:
+                return
+            self._peak = 0
+        _return_memory()
+
+
+@asynccontextmanager
+async def held_body(request: Request, largest: int) -> AsyncIterator[bytes]:
+    """The body, held while this is open.
+
+    It is refused as soon as it is known to be too large, when it comes too slowly, and when the
+    server holds as much as it can of others.
+    """
     told = request.headers.get("content-length", "0")
     if not told.isdecimal():
         raise Usage("Content-Length is no number.")
     if int(told) > largest:
         raise _too_large(largest)
-    parts, size = [], 0
+    budget: Budget = request.app.state.service.bodies
+    held = _Held(budget)
     try:
-        async with asyncio.timeout(IDLE_SECONDS) as patience:
-            async for part in request.stream():
-                patience.reschedule(asyncio.get_running_loop().time() + IDLE_SECONDS)
-                size += len(part)
-                if size > largest:
-                    raise _too_large(largest)
-                parts.append(part)
-    except ClientDisconnect:
-        raise Unavailable("The client went away before all was sent.") from None
-    except TimeoutError:
-        raise TimedOut(f"Nothing was received for {IDLE_SECONDS:.0f} s.") from None
-    return _unicode(b"".join(parts))
+        body = _unicode(await held.gather(request, largest))
+        yield body
+    finally:
+        budget.free(held.size)
+
+
+class _Held:
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.size = 0
+
+    async def gather(self, request: Request, largest: int) -> bytes:
+        loop = asyncio.get_running_loop()
+        began, parts = loop.time(), list[bytes]()
+        try:
+            async with asyncio.timeout(IDLE_SECONDS) as patience:
+                async for part in request.stream():
+                    if self.size + len(part) > largest:
+                        raise _too_large(largest)
+                    self._take(len(part))
+                    parts.append(part)
+                    last = began + 2 * IDLE_SECONDS + self.size / SLOWEST
+                    patience.reschedule(min(loop.time() + IDLE_SECONDS, last))
+        except ClientDisconnect:
+            raise Unavailable("The client went away before all was sent.") from None
+        except TimeoutError:
+            raise TimedOut(
+                f"Too little was received for {IDLE_SECONDS:.0f} s.", hint="Send it again."
+            ) from None
+        return b"".join(parts)
+
+    def _take(self, size: int) -> None:
+        if not self._budget.take(size):
+            raise Unavailable("The server holds too much of other requests.", hint="Try again.")
+        self.size += size
+
+
+def _return_memory() -> None:
+    """What was freed in small pieces stays with the process until it is asked for."""
+    with suppress(AttributeError, OSError):  # not every libc has it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _unicode(body: bytes) -> bytes:

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from trunkline import __version__
-from trunkline.errors import InUse, ReadOnly
-from trunkline.sdk.places import LOCK_FILE, SERVER_FILE, server_of
+from trunkline.errors import InUse, Precondition, ReadOnly
+from trunkline.sdk.places import LOCK_FILE, SERVER_FILE, folder_key, server_of
 
 # Who looks whether the lock is held, holds it for a moment.
 PATIENCE = 1.0
@@ -51,6 +51,7 @@ class Presence:
             "token": token,
             "pid": os.getpid(),
             "host": os.uname().nodename,
+            "folder": folder_key(self._folder),
             "version": __version__,
         }
         temporary = self._file.with_suffix(".tmp")
@@ -78,7 +79,12 @@ def _locked(lock: int) -> bool:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        except OSError:
+        except BlockingIOError:
             if time.monotonic() > until:
                 return False
             time.sleep(0.02)
+        except OSError as error:
+            raise Precondition(
+                f"The file system of the lake refuses locks: {error.strerror}.",
+                hint="Serve it from a file system that has them, or with PostgreSQL and S3.",
+            ) from None

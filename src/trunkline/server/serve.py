@@ -11,7 +11,7 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -23,6 +23,7 @@ import uvicorn
 import uvloop
 
 from trunkline import notices
+from trunkline.engine.environ import keep_to_itself
 from trunkline.lake.access import issue_setup_token
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.running import SERVER_VARIABLE
@@ -36,6 +37,7 @@ from trunkline.server.presence import Presence
 from trunkline.server.protocol import Protocol
 from trunkline.server.service import Service
 from trunkline.server.stopping import end_threads
+from trunkline.server.worker_environment import split
 from trunkline.settings import Settings
 
 log = logging.getLogger("trunkline.server")
@@ -88,6 +90,7 @@ def serve(
 ) -> None:
     """Serve the lake in a folder until a signal comes. Errors come before `ready` is called."""
     check_host(options.host, authenticated=options.authenticated)
+    keep_to_itself()
     start_logging(folder, found)
     with ExitStack() as stack:
         presence = Presence(folder)
@@ -157,7 +160,8 @@ class _Serving:
         )
         try:
             await self._first(answering, *(server.ready for server, _ in self._doors))
-            children.start(self._greeting(), self._environment())
+            begun, told = split({**os.environ, SERVER_VARIABLE: self._public_address()})
+            children.start(self._greeting(told), begun)
             self._presence.announce(self._address, self._service.local_token)
             ready(self._facts())
             await self._first(answering, self._told_to_stop)
@@ -213,11 +217,9 @@ class _Serving:
         """The address that others reach it by, where that is another than ours."""
         return self._service.settings.text("server.url") or self._address
 
-    def _greeting(self) -> Greeting:
-        return Greeting(self._address, self._options.authenticated, self._service.local_token)
-
-    def _environment(self) -> dict[str, str]:
-        return {**os.environ, SERVER_VARIABLE: self._public_address()}
+    def _greeting(self, told: Mapping[str, str]) -> Greeting:
+        token = self._service.local_token
+        return Greeting(self._address, self._options.authenticated, token, told)
 
 
 class _Server(uvicorn.Server):

@@ -18,9 +18,12 @@ from trunkline.sdk.lake import Lake
 from trunkline.sdk.wire.values import AUTHOR
 from trunkline.server.auth.identity import Identity
 from trunkline.server.auth.journal import Journal
+from trunkline.server.auth.places import Places
 from trunkline.server.auth.sessions import COOKIE
 from trunkline.server.auth.throttle import Throttle
+from trunkline.server.erased import forgetting
 from trunkline.server.hub import Hub
+from trunkline.server.limits import Budget
 from trunkline.server.queries.forwarding import forwarded_principal
 from trunkline.settings import Settings
 from trunkline.storage.catalog.open import is_file_url
@@ -29,6 +32,12 @@ if TYPE_CHECKING:
     from trunkline.server.iceberg.catalog import Catalog
 
 BEARERS = ("user", "job")
+
+
+def bearer_token(request: Request) -> str | None:
+    """The token in the Authorization header, if that is what the header holds."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else None
 
 
 class Service:
@@ -52,7 +61,11 @@ class Service:
         self.journal = Journal(lake._core, settings.seconds("audit.keep"))
         self.identity = Identity(lake._core, self.journal.used)
         self.throttle = Throttle()
+        self.bodies = Budget()
+        self.passwords = Places("passwords", threads=1, waiting=15)
+        self.sign_ons = Places("sign-on", threads=4, waiting=28)
         self.hub = Hub(lake._core, settings.seconds("events.keep"))
+        self.hub.watch(forgetting(lake._folder))
         self.stopping = False
         self._owner = owner_of_lake(lake.author)
 
@@ -84,11 +97,10 @@ class Service:
             return known  # a worker's socket is its server's alone to open
         if not self.authenticated:
             return self._named_owner(request)
-        scheme, _, text = request.headers.get("authorization", "").partition(" ")
-        if not scheme:
+        if "authorization" not in request.headers:
             return await self._of_cookie(request)
-        token = text.strip()
-        if scheme.lower() == "bearer":
+        token = bearer_token(request)
+        if token is not None:
             if self.local_token and compare_digest(token.encode(), self.local_token.encode()):
                 return self._named_owner(request)
             found = await self.identity.of_token(token, BEARERS)
@@ -112,6 +124,8 @@ class Service:
         """Before the server ends: who listens to events is let go, so that nothing holds it up."""
         self.stopping = True
         self.hub.stop()
+        self.passwords.close()
+        self.sign_ons.close()
 
     def lake_of(self, principal: Principal | None) -> Lake:
         """The lake in somebody's name.

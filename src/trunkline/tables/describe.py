@@ -10,7 +10,7 @@ from trunkline.lake import files
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.model.entries import Entry
-from trunkline.model.tables import TABLE_FILE, Format, Scan, Schema, TableSpec
+from trunkline.model.tables import OPTIONS, TABLE_FILE, Format, Scan, Schema, TableSpec
 from trunkline.model.types import normalize
 from trunkline.tables.discovery.discover import facts_of, one_format
 from trunkline.tables.discovery.facts import Fact
@@ -58,6 +58,10 @@ class Table:
         return sum(entry.size for entry in self.entries)
 
 
+EVERY_FILE = b""
+"""Instead of a file's path: what is said of it holds for all of a table."""
+
+
 def describe(core: Core, tree: Tree, path: str, name: str) -> Table:
     """The table in a folder, or in a single file. NotFound or Precondition say why there is none.
 
@@ -97,6 +101,7 @@ def describe_lines(
         )
     known = spec or TableSpec(format_ or Format.PARQUET, Schema())
     known = replace(known, schema=_spelled(known.schema, name))
+    _refuse_options(known, name)
     facts = _facts(core, entries, known, name)
     folders = PathColumns.of(entries, start)
     schema = known.schema
@@ -121,30 +126,51 @@ def _spelled(recorded: Schema, name: str) -> Schema:
     return Schema(tuple(columns))
 
 
+def _refuse_options(recorded: TableSpec, name: str) -> None:
+    """Whoever may write files can put such a description, and Spark's readers take much more."""
+    known = OPTIONS[recorded.format].lower().split()
+    for option, _ in recorded.options:
+        if option.lower() not in known:
+            raise Precondition(
+                f'{name} is recorded with the option "{option}", which {recorded.format} '
+                "does not have.",
+                hint="Record it anew: trunkline table set.",
+            )
+
+
 def retyped(core: Core, tree: Tree, path: str, name: str) -> dict[bytes, str]:
     """The files of a table that are read with other types than their own: by path, in order, the
-    columns with the types that they get. None of a table whose types are recorded.
+    columns with the types that they get.
+
+    `EVERY_FILE` has what holds for all: how text is read, and its types, if they are recorded.
+    Other files are as recorded, until a type there is widened.
     """
     spec = recorded_spec(core, tree, path)
-    if spec is not None and len(spec.schema):
-        return {}
+    found = {EVERY_FILE: how} if spec is not None and (how := _how_text_is_read(spec, name)) else {}
+    recorded = spec is not None and bool(len(spec.schema))
+    if spec is not None and recorded and (spec.format in TEXT or not spec.evolved):
+        return found
     start = len(path.rstrip("/")) + 1
     entries = [Entry.decode(line) for line in data_lines(tree, path)]
     if not entries:
-        return {}
+        return found
     known = spec or TableSpec(one_format(entries, name), Schema())
-    facts = _facts(core, entries, known, name)
+    facts = _facts(core, entries, replace(known, schema=Schema()), name)
     folders = PathColumns.of(entries, start)
-    schema = _discovered(facts, entries, folders, known.format, name)
+    schema = (
+        _spelled(known.schema, name)
+        if recorded
+        else _discovered(facts, entries, folders, known.format, name)
+    )
     types = {one.name.casefold(): one.type for one in schema}
     alone: dict[Sequence[str | None], list[tuple[str, str]]] = {}
-    found = {}
     for entry, fact, values in zip(entries, facts, folders.values, strict=True):
         if values not in alone:
             alone[values] = list(folders.types_of(values))
         own = [(one.name, one.type) for one in fact.shape.schema] if fact is not None else []
         held = {column.casefold() for column, _ in own}
-        own += [one for one in alone[values] if one[0].casefold() not in held]
+        if not recorded:  # else those of folders were recorded when the table was made
+            own += [one for one in alone[values] if one[0].casefold() not in held]
         other = [
             f"{column} {types[column.casefold()]}"
             for column, type_ in own
@@ -153,6 +179,13 @@ def retyped(core: Core, tree: Tree, path: str, name: str) -> dict[bytes, str]:
         if other:
             found[entry.path.encode()] = ", ".join(other)
     return found
+
+
+def _how_text_is_read(spec: TableSpec, name: str) -> str:
+    if spec.format not in TEXT:
+        return ""
+    columns = [f"{one.name} {one.type}" for one in _spelled(spec.schema, name)]
+    return ", ".join([*columns, *(f"{key}={value}" for key, value in sorted(spec.options))])
 
 
 def recorded_spec(core: Core, tree: Tree, path: str) -> TableSpec | None:

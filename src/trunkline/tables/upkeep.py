@@ -18,7 +18,7 @@ from trunkline.model.commits import Commit, RepoKind, RepoName
 from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
 from trunkline.model.streams import Flow, History
-from trunkline.storage.catalog import commits, flows, jobs, refs
+from trunkline.storage.catalog import commits, flows, jobs, leases, refs
 from trunkline.tables.changing.compacting import compact
 from trunkline.tables.layout import is_data
 
@@ -114,6 +114,8 @@ def _superfluous(older: Sequence[Commit], span: int) -> Iterator[Commit]:
 
 def _forget_state(core: Core, flow: Flow, retain: int) -> None:
     with core.database.read() as session:
+        if leases.backing_up(session):
+            return  # it needs what was there when it began: another time
         newest = flows.batches(session, flow.repo, limit=retain)
     states = [dict(batch.state) for batch in newest] + [dict(flow.facts["state"])]
     keep = {(one["checkpoint"], int(one["batch"])) for one in states if one}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.ingest.feeds.lakes import Ingests
 
 
@@ -22,7 +22,7 @@ def new_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(new_lake: Path, tmp_path: Path) -> Iterator[Ingests]:
     folder = tmp_path / "lake"
-    shutil.copytree(new_lake, folder)
+    copy_lake(new_lake, folder)
     with tl.open(folder, author="ada") as opened:
         ingests = Ingests(opened, folder)
         try:

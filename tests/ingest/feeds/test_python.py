@@ -10,6 +10,7 @@ import pytest
 
 from tests.ingest.feeds.lakes import Ingests
 from tests.waiting import until
+from trunkline.ingests.feeds.python import PythonFeed
 from trunkline.model.pipelines import Transform
 from trunkline.model.streams import FlowState
 
@@ -196,7 +197,10 @@ COUNT = "THERE"
     assert (lake.folder / "count").stat().st_size < 1_000
 
 
-def test_its_process_has_its_own_environment_and_ends_with_the_ingest(lake: Ingests) -> None:
+def test_its_process_has_its_own_environment_and_ends_with_the_ingest(
+    lake: Ingests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRUNKLINE_SERVER_KEY", "k" * 32)
     lake.secrets["door"] = "sesame"
     transform = Transform(
         env=(("COLOUR", "red"),), secrets=(("DOOR", "door"),), params=(("factor", 3),)
@@ -205,7 +209,8 @@ def test_its_process_has_its_own_environment_and_ends_with_the_ingest(lake: Inge
 import os, threading
 def events(position, factor):
     print("starting")
-    yield {"n": factor, "env": os.environ["COLOUR"] + os.environ["DOOR"], "pid": os.getpid()}
+    own = os.environ["COLOUR"] + os.environ["DOOR"] + os.environ.get("TRUNKLINE_SERVER_KEY", "")
+    yield {"n": factor, "env": own, "pid": os.getpid()}
     threading.Event().wait()
 """
     declare(lake, text, transform=transform)
@@ -223,3 +228,46 @@ def test_a_process_that_dies_is_no_end(lake: Ingests) -> None:
     (done,) = lake.drain()
     assert done.error == "feed.py:events: its process ended with 7."
     assert numbers(lake) == [1]
+
+
+def test_what_its_process_writes_runs_nothing_here(lake: Ingests) -> None:
+    """The code has the pipe at hand, and may write to it what it likes."""
+    mark = lake.folder / "ran"
+    declare(
+        lake,
+        f"""
+import os, pathlib, pickle
+class Evil:
+    def __reduce__(self):
+        return pathlib.Path.touch, (pathlib.Path({str(mark)!r}),)
+def events():
+    yield {{"n": 1}}
+    for fd in range(3, 64):
+        try:
+            os.write(fd, pickle.dumps(Evil()) * 9)
+        except OSError:
+            pass
+    yield {{"n": 2}}
+""",
+    )
+    (done,) = lake.drain()
+    assert done.error.startswith("feed.py:events: its process ended with")
+    assert len(done.error.splitlines()) == 1
+    assert numbers(lake) == [1]
+    assert not mark.exists()
+
+
+def test_a_bug_is_logged_with_its_place_and_without_secrets(
+    lake: Ingests, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    lake.secrets["door"] = "open-sesame"
+
+    def broken(self: PythonFeed, *_: object, **__: object) -> None:
+        raise LookupError(f"with {self.site.env['DOOR']}")
+
+    monkeypatch.setattr(PythonFeed, "gather", broken)
+    declare(lake, "def events(): yield {'n': 1}", transform=Transform(secrets=(("DOOR", "door"),)))
+    (done,) = lake.drain()
+    assert done.error == "LookupError: with ***"
+    assert "in broken" in caplog.text
+    assert "open-sesame" not in caplog.text

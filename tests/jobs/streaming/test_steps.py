@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.counting import calls
 from tests.jobs.streaming.streams import head, leaf, paths, put, put_paths, read, rows, whole
 from trunkline import Lake
@@ -217,7 +217,7 @@ def test_all_steps_together_are_the_table(
     new_lake: Path, tmp_path_factory: pytest.TempPathFactory, history: list, start: int
 ):
     folder = tmp_path_factory.mktemp("history") / "lake"
-    shutil.copytree(new_lake, folder)
+    copy_lake(new_lake, folder)
     with tl.open(folder) as lake:
         ids = []
         for number, files in enumerate(history):

@@ -124,7 +124,10 @@ WRONG = {
 
 PER_BATCH = {
     "a window": (
-        "SELECT user, row_number() OVER (PARTITION BY user ORDER BY v) AS n FROM clicks",
+        """
+        def f(clicks):
+            return clicks.selectExpr("user", "rank() OVER (PARTITION BY user ORDER BY v) AS n")
+        """,
         "A window looks at several rows",
     ),
     "a scalar": (
@@ -136,7 +139,10 @@ PER_BATCH = {
         "Streaming query is not",
     ),
     "except": (
-        "SELECT user FROM clicks EXCEPT SELECT 'a' AS user FROM clicks",
+        """
+        def f(clicks):
+            return clicks.select("user").subtract(clicks.where("v > 3").select("user"))
+        """,
         "EXCEPT looks at several rows",
     ),
     "groups in pandas": (

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.jobs.streaming.lakes import TOTALS, WINDOWS, Streams, marked
 
 WIDTH = 10
@@ -38,7 +39,7 @@ def test_every_row_is_counted_kept_or_late(
 ) -> None:
     folder = tmp_path / "lake"
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(new_lake, folder)
+    copy_lake(new_lake, folder)
     how: dict[str, Any] = {"interval": "1s"} if interval else {}
     more: dict[str, Any] = {"limit": limit} if limit else {}
     with tl.open(folder, author="ada") as lake:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import (
@@ -15,7 +19,8 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.table import StaticTable, Table
 
-from tests.server.iceberg.catalogs import OpenCatalog, rows, snapshot_of
+import trunkline as tl
+from tests.server.iceberg.catalogs import OpenCatalog, open_catalog, rows, snapshot_of
 from tests.server.iceberg.sample import EVERY_TYPE, Sample
 
 FIRST = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
@@ -235,3 +240,20 @@ def test_nothing_can_be_written(catalog: Catalog, orders: Table, opened: OpenCat
         "lake",
         "orders",
     ]
+
+
+def test_moments_of_96_bits_are_refused(tmp_path: Path):
+    """Its readers take them for nanoseconds, and 9999-12-31 for a day of 1816."""
+    made = pa.table({"id": [1], "at": pa.array([datetime(9999, 12, 31)], pa.timestamp("us"))})
+    file = io.BytesIO()
+    pq.write_table(made, file, use_deprecated_int96_timestamps=True)
+    with tl.init(tmp_path / "lake") as lake:
+        lake.create_repo("old")
+        with lake.commit("old@main") as commit:
+            commit.put("/t/a.parquet", file.getvalue())
+        with open_catalog(lake) as opened:
+            with pytest.raises(Exception, match=r"a.parquet has moments of 96 bits"):
+                opened.connect().load_table("default.old.t")
+            lake.write_table("old@main:/t", lake.table("old@main:/t").arrow(), mode="overwrite")
+            (row,) = rows(opened.connect().load_table("default.old.t").scan())
+            assert row["at"].year == 9999

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.server.lakewide.people import asked_by
 from trunkline import Lake
 from trunkline.sdk.remote.lake import RemoteLake
@@ -36,7 +36,7 @@ def made_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(made_lake: Path, tmp_path: Path) -> Iterator[Lake]:
     folder = tmp_path / "lake"
-    shutil.copytree(made_lake, folder)
+    copy_lake(made_lake, folder)
     with tl.open(folder, author="ada", direct=True) as opened:
         yield opened
 

@@ -30,7 +30,7 @@ def test_addresses_are_for_admins_and_names_for_those_who_may_see(lake: Lake, as
     text = as_("outsider")._client._http.get("status").text
     assert "payroll" not in text
     assert lake.location not in text
-    with pytest.raises(NotAllowed, match="nobody may not read this lake"):
+    with pytest.raises(NotAllowed, match="nobody may not read anything here"):
         as_("nobody").status()
 
 

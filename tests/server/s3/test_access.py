@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from botocore import UNSIGNED
+from botocore.exceptions import IncompleteReadError, ResponseStreamingError
 
 from tests.server.s3.answers import refused
 from tests.server.s3.doors import Keys, OpenDoor
@@ -301,3 +303,18 @@ def test_requests_are_logged_without_their_signatures(
         for one in caplog.records
         if one.name.startswith("trunkline")
     )
+
+
+def test_a_download_ends_when_its_key_is_revoked(locked: OpenDoor, tmp_path: Path):
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(96 << 20)
+    locked.lake.put("orders@main:/large", large)
+    keys = locked.add_user("leaving", {"default/orders": Role.READER})
+    client = locked.client(keys, signature_version="s3v4", read_timeout=30)
+    body = client.get_object(Bucket="orders", Key="main/large")["Body"]
+    assert body.read(1000) == bytes(1000)
+    revoke_token(locked.lake._core, ROOT, keys.token)
+    with pytest.raises((IncompleteReadError, ResponseStreamingError)):
+        while body.read(1 << 20):
+            pass

@@ -43,6 +43,10 @@ FORGED: list[dict[str, str]] = [
     {"Origin": "OURS", "Content-Type": "text/plain"},
     {"Origin": "OURS", "Content-Type": "application/x-www-form-urlencoded"},
     {"Origin": "OURS", "Content-Type": "multipart/form-data; boundary=x"},
+    {"Origin": "https://evil.example", "Authorization": ""},
+    {"Origin": "https://evil.example", "Authorization": "Basic YTpi"},
+    {"Origin": "https://evil.example", "Authorization": "Negotiate"},
+    {"Host": "evil.example", "Authorization": ""},
 ]
 
 
@@ -60,6 +64,20 @@ def test_no_other_site_changes_anything(
             answer = browser.request(way.method, place(world, way), content=b"{}", headers=told)
             assert answer.status_code == 403, (way.name, answer.text)
     assert world.state() == before
+
+
+@pytest.mark.parametrize("header", ["", "Basic YTpi", "Bearer", "x", "Bearer\tx"])
+def test_a_cookie_beside_another_header_is_nobodys(world: World, cookie: str, header: str):
+    """Whatever the guards make of the header, the cookie is not looked at where there is one."""
+    with httpx2.Client(base_url=world.api, headers={"Origin": world.url}) as browser:
+        told = {"Cookie": cookie}
+        assert browser.get("whoami", headers=told).status_code == 200
+        answer = browser.get("whoami", headers={**told, "Authorization": header})
+        assert answer.status_code == 401, answer.text
+        name = {"name": "forged"}
+        forged = {**told, "Authorization": header, "Origin": "https://evil.example"}
+        answer = browser.post("projects", json=name, headers=forged)
+        assert answer.status_code in (401, 403), answer.text
 
 
 def test_asking_changes_nothing(world: World, app: FastAPI):

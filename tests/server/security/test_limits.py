@@ -9,7 +9,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
 import httpx2
@@ -18,13 +18,16 @@ import pytest
 import uvicorn
 from pyarrow import ipc
 
+from tests.served import answering
 from tests.server.security.world import World
+from tests.waiting import until
 from trunkline.errors import TooLarge, Usage
 from trunkline.sdk.wire.bundles import encode_header
 from trunkline.sdk.wire.values import ARROW, BUNDLE
 from trunkline.server import limits, protocol
 from trunkline.server.app import create_app
-from trunkline.server.limits import LARGEST_JSON
+from trunkline.server.calls import On, Route
+from trunkline.server.limits import LARGEST_JSON, LARGEST_PUBLIC
 from trunkline.server.service import Service
 from trunkline.server.uploads.arrowsizes import check_sizes
 
@@ -88,6 +91,102 @@ def test_a_body_that_does_not_go_on_is_given_up(world: World, monkeypatch: pytes
     found = raw(world.url, "POST /api/v1/login HTTP/1.1", told.encode())
     assert found.startswith(b"HTTP/1.1 504"), found[:200]
     assert b"timed_out" in found
+
+
+def test_a_body_that_trickles_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch):
+    """A byte now and then is no reason to go on waiting."""
+    monkeypatch.setattr(limits, "IDLE_SECONDS", 0.5)
+
+    def trickle() -> Iterator[bytes]:
+        told = "Content-Type: application/json\r\nContent-Length: 10000\r\nConnection: close"
+        yield f"{told}\r\n\r\n".encode()
+        for _ in range(200):
+            time.sleep(0.1)
+            yield b" "
+
+    found = raw(world.url, "POST /api/v1/login HTTP/1.1", *trickle())
+    assert found[:12] in (b"HTTP/1.1 504", b""), found[:200]
+
+
+def test_strangers_send_kilobytes(world: World):
+    app = create_app(Service(world.lake, world.lake._settings, authenticated=True))
+    for route in app.routes:
+        if isinstance(route, Route) and route.needs.on is On.PUBLIC:
+            assert route.largest <= LARGEST_PUBLIC, route.path
+    long = json.dumps({"name": "ada", "password": "x" * LARGEST_PUBLIC})
+    for path in ("/api/v1/login", "/api/v1/setup", "/iceberg/v1/oauth/tokens"):
+        answer = httpx2.post(world.url + path, content=long, headers=JSON)
+        assert answer.status_code == 413, (path, answer.text)
+
+
+def test_bodies_of_all_together_are_bounded(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(limits, "HELD_AT_ONCE", 1 << 20)
+    service = Service(world.lake, world.lake._settings, authenticated=True)
+    with answering(create_app(service), "off") as url, ExitStack() as held:
+        where = urlsplit(url)
+        head = (
+            f"POST /api/v1/projects HTTP/1.1\r\nHost: {where.netloc}\r\n"
+            f"Authorization: Bearer {world.tokens['root']}\r\n"
+            "Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"
+        )
+        for _ in range(5):
+            address = (where.hostname, where.port)
+            connection = held.enter_context(socket.create_connection(address, timeout=30))
+            connection.sendall(head.encode() + b" " * 200_000)
+        until(lambda: service.bodies.held == 1_000_000)
+        token = {"Authorization": f"Bearer {world.tokens['root']}"}
+        body = json.dumps({"name": "p", "description": "x" * 100_000})
+
+        def sent() -> httpx2.Response:
+            return httpx2.post(f"{url}/api/v1/projects", content=body, headers=JSON | token)
+
+        answer = sent()
+        assert answer.status_code == 503
+        assert int(answer.headers["retry-after"]) >= 1
+        assert answer.json()["error"]["hint"] == "Try again."
+        # Others need no body, or a small one.
+        assert httpx2.get(f"{url}/api/v1/repos", headers=token).status_code == 200
+        held.close()
+        until(lambda: service.bodies.held == 0)
+        assert sent().status_code != 503
+        assert service.bodies.held == 0
+
+
+DEEP = 20_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * DEEP + "]" * DEEP,
+        "a: " + "[" * DEEP,
+        "- " * DEEP,
+        "pipeline: " + "{a: " * DEEP + "1" + "}" * DEEP,
+        "&a [" * DEEP,
+    ],
+    ids=range(5),
+)
+def test_specs_may_not_be_deep(world: World, text: str):
+    with world.client("root") as client:
+        for path, body in {
+            "pipelines/read": {"text": text},
+            "pipelines/plan": {"text": text},
+        }.items():
+            answer = client.post(f"/api/v1/{path}", json=body)
+            assert 400 <= answer.status_code < 500, (path, answer.text)
+
+
+def test_globs_and_refs_may_not_be_deep(world: World):
+    deep = ("/" + "{" * 4000, "/" + "(" * 4000, "/" + "{a," * 2000 + "}" * 2000, "/" + "[" * 4000)
+    place = "/api/v1/repos/shop/orders"
+    with world.client("root") as client:
+        for text in (*deep, "/" + "!(" * 2000 + ")" * 2000, "/a" * 2000):
+            for path, name in (("glob", "pattern"), ("files", "path"), ("archive", "path")):
+                answer = client.get(f"{place}/{path}", params={"at": "main", name: text})
+                assert answer.status_code < 500, (path, text[:20], answer.text)
+        for ref in ("main" + "^" * 5000, "main" + ".1" * 3000, "main" + "~1" * 3000):
+            answer = client.get(f"{place}/files", params={"at": ref, "path": "/"})
+            assert answer.status_code < 500, (ref[:20], answer.text)
 
 
 @pytest.mark.parametrize(

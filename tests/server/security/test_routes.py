@@ -35,7 +35,6 @@ OWN = {
     "GET /pipelines/schema",
     "GET /sql",
     "GET /run",
-    "POST /sql",
     "GET /events",
 }
 """Of the caller alone, or of nothing: looked at one by one below."""
@@ -56,6 +55,7 @@ LISTS = {
     "GET /search",
 }
 FOR_ALL_WHO_MAY_ANYTHING = {"GET /status", "GET /workers", "GET /pools"}
+ASKING = {"POST /sql", "POST /sql/run"}
 """What is said there of the lake as a whole has no names of its parts."""
 
 
@@ -133,6 +133,10 @@ def test_who_has_no_right_gets_nothing(world: World, app: FastAPI, unchanged: No
             elif way.name in FOR_ALL_WHO_MAY_ANYTHING:
                 assert answer.status_code == (403 if who == "stranger" else 200), way.name
                 assert "shop" not in answer.text
+            elif way.name in ASKING and who == "stranger":
+                assert answer.status_code == 403, (way.name, answer.text)
+            elif way.name == "POST /sql":
+                assert answer.json()["state"] == "failed"
             elif way.name.partition("/transactions/{txn}")[1]:
                 assert answer.status_code in (403, 404, 503), (way.name, answer.text)
             else:
@@ -145,8 +149,6 @@ def _is_own(way: Way, answer: httpx2.Response, who: str) -> None:
         assert answer.json()["name"] == who
     elif way.name == "GET /run":
         assert (answer.json()["unfinished"], answer.json()["ended"]) == ([], [])
-    elif way.name == "POST /sql":
-        assert answer.json()["state"] == "failed"
     elif way.name == "GET /sql":
         assert {one["state"] for one in answer.json()["items"]} <= {"failed"}
     elif way.name == "GET /events":

@@ -19,6 +19,7 @@ import httpx2
 import pyarrow as pa
 
 import trunkline as tl
+from tests.copies import copy_lake
 from tests.served import served
 from trunkline import Lake
 from trunkline.sdk.wire.values import API
@@ -148,7 +149,7 @@ class World:
 
 @contextmanager
 def a_world(folder: Path) -> Iterator[World]:
-    shutil.copytree(_template() / "lake", folder / "lake")
+    copy_lake(_template() / "lake", folder / "lake")
     with tl.open(folder / "lake", direct=True) as lake, served(lake, authenticated=True) as url:
         tokens = {name: lake.create_token(owner=name).token for name in PEOPLE}
         yield World(lake, url, tokens)

@@ -1,8 +1,10 @@
 """What every store promises (`port.py`), asked of each of them."""
 
 import os
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -91,9 +93,32 @@ def test_delete_forgives_what_is_missing(store: ObjectStore):
 
 def test_put_again_replaces(store: ObjectStore):
     store.put("a", b"old and long")
-    store.replace("a", b"new")
+    store.put("a", b"new")
     assert store.get("a") == b"new"
     assert store.head("a").size == 3
+
+
+def test_of_edits_at_once_none_is_lost(store: ObjectStore):
+    store.put("packs/a", bytes(16))
+    together = threading.Barrier(2)
+
+    def edit(place: int) -> None:
+        slow = iter([True])
+
+        def change(data: bytes) -> bytes:
+            if next(slow, False) and place < 2:
+                with suppress(threading.BrokenBarrierError):
+                    together.wait(0.3)
+            return data[:place] + b"x" + data[place + 1 :]
+
+        store.edit("packs/a", change)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(edit, range(8)))
+    assert store.get("packs/a") == b"x" * 8 + bytes(8)
+    with pytest.raises(FileNotFoundError):
+        store.edit("packs/none", bytes)
+    assert list(store.abandoned()) == []
 
 
 def test_a_writer_takes_pieces_of_any_size(store: ObjectStore):

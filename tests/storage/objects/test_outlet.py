@@ -81,19 +81,19 @@ def test_damage_is_named_with_the_expected_hash(
 @pytest.mark.parametrize("cut", [0, 1, 2_000_000])
 def test_a_cut_object_is_damage(store: ObjectStore, lines: list[bytes], cut: int):
     entry = _entry(lines, "/a/b/large.bin")
-    store.replace(entry.key, store.get(entry.key)[:cut])
+    store.put(entry.key, store.get(entry.key)[:cut])
     with pytest.raises(errors.CorruptObject, match="/a/b/large"):
         list(read_entry(store, entry))
     with pytest.raises(errors.CorruptObject, match="/a/b/large"):
         list(read_range(store, entry, 2_500_000, 10))
-    store.replace(entry.key, bytes(entry.size + 1))
+    store.put(entry.key, bytes(entry.size + 1))
     with pytest.raises(errors.CorruptObject):
         list(read_entry(store, entry))
 
 
 def test_a_cut_pack_spares_what_is_before_the_cut(store: ObjectStore, lines: list[bytes]):
     entry = _entry(lines, "/top")
-    store.replace(entry.key, store.get(entry.key)[:-1])
+    store.put(entry.key, store.get(entry.key)[:-1])
     with pytest.raises(errors.CorruptObject, match="/top"):
         list(read_entry(store, entry))
     assert b"".join(read_entry(store, _entry(lines, "/a/one.txt"))) == b"one"
@@ -169,7 +169,7 @@ def _entry(lines: list[bytes], path: str) -> Entry:
 def _damage(store: ObjectStore, entry: Entry) -> None:
     data = bytearray(store.get(entry.key))
     data[(entry.offset or 0) + entry.size // 2] ^= 1
-    store.replace(entry.key, bytes(data))
+    store.put(entry.key, bytes(data))
 
 
 def _tree(root: Path) -> dict[str, bytes]:

@@ -15,12 +15,14 @@ What was delivered is noted in `.trunkline.json`.
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +30,24 @@ from trunkline.egress.base import Sender, Sent, Shipment
 from trunkline.egress.targets.notes import Notes, described
 from trunkline.egress.targets.parcels import NOTES, Parcel, base_of, parcels_of
 from trunkline.errors import DiskFull, Precondition, ReadOnly, TrunklineError, Unavailable
+from trunkline.lake.own_folders import refuse_own
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.outlet import export
 
 LATEST = "latest"
 _PARTIAL = ".trunkline-partial-"
 _FEW = 100
+_OLD_SECONDS = 86_400.0
 
 
 class FolderSender(Sender):
     def send(self, shipment: Shipment) -> Sent:
         root = Path(self.berth.options["path"])
+        refuse_own(root)
         try:
             root.mkdir(parents=True, exist_ok=True)
-            for left in root.glob(f"{_PARTIAL}*"):  # by one that was killed
-                shutil.rmtree(left, ignore_errors=True)
             with _partial(root) as work:
+                _sweep(root)
                 made = work / "made"
                 parcels = parcels_of(shipment, str(self.berth.options["format"]), made)
                 if self.berth.options["mode"] == "versions":
@@ -106,7 +110,7 @@ class FolderSender(Sender):
                 os.rename(place, work / "old")
             os.rename(work / "files", place)
         link = root / LATEST
-        if link.is_dir() and not link.is_symlink():
+        if os.path.lexists(link) and not _is_latest(link, notes):
             raise _not_ours(link)
         self.refuse_if_stopped()
         _switch(link, name)
@@ -141,10 +145,34 @@ class FolderSender(Sender):
 def _partial(root: Path) -> Iterator[Path]:
     folder = root / f"{_PARTIAL}{secrets.token_hex(4)}"
     folder.mkdir()
+    lock = os.open(folder, os.O_RDONLY)
     try:
+        with suppress(OSError):  # where there are no locks, what a killed one left goes by its age
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _sweep(root: Path) -> None:
+    """Remove what deliveries that were killed have left; others may be at work beside this one."""
+    for left in root.glob(f"{_PARTIAL}*"):
+        try:
+            lock = os.open(left, os.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        except OSError:
+            if time.time() - os.fstat(lock).st_mtime < _OLD_SECONDS:
+                continue
+        finally:
+            os.close(lock)
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _place(root: Path, source: Path, one: Parcel) -> None:
@@ -182,6 +210,15 @@ def _remove(root: Path, names: Iterable[str]) -> None:
             except OSError:
                 break
             folder = folder.parent
+
+
+def _is_latest(link: Path, notes: Notes) -> bool:
+    """Whether it leads to a version that was delivered, so that a delivery made it."""
+    try:
+        named = os.readlink(link) if link.is_symlink() else link.read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return False
+    return named in notes.versions
 
 
 def _switch(link: Path, name: str) -> None:

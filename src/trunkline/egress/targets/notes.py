@@ -11,6 +11,7 @@ from typing import Any
 from trunkline.egress.base import Berth, Sent
 from trunkline.egress.targets.parcels import NOTES, Parcel
 from trunkline.errors import Precondition
+from trunkline.model.ids import ID_LENGTH, is_id_prefix
 
 KIND = "trunkline-egress 1"
 
@@ -39,7 +40,9 @@ class Notes:
             raw = json.loads(text)
             owner, made.files, made.versions = raw["from"], raw["files"], raw["versions"]
             before = raw["mode"]
-        except (ValueError, KeyError, TypeError):
+            if not all(map(_is_below, made.files)) or not all(map(_is_commit, made.versions)):
+                raise ValueError  # whoever wrote this wants something removed that is not ours
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise Precondition(
                 f"{NOTES} in {where} cannot be read.", hint="Deliver to another place."
             ) from None
@@ -75,6 +78,15 @@ class Notes:
 
     def encoded(self, commit: str) -> dict[str, Any]:
         return {**self._head, "commit": commit, "files": self.files, "versions": self.versions}
+
+
+def _is_below(name: str) -> bool:
+    """Whether it is the name of a file inside the target."""
+    return not name.startswith("/") and not {"", ".", ".."} & set(name.split("/"))
+
+
+def _is_commit(name: str) -> bool:
+    return len(name) == ID_LENGTH and is_id_prefix(name)
 
 
 def described(where: Path | str, parcels: Sequence[Parcel], sent: int, removed: int) -> Sent:

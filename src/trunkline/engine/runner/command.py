@@ -6,8 +6,9 @@ import errno
 import os
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from trunkline.engine.runner.code import Code
 from trunkline.engine.runner.environment import add_datum, common_environment
 from trunkline.engine.runner.failure import DatumFailed, exit_error, timeout_error
 from trunkline.engine.runner.folder import Folder
@@ -31,10 +32,12 @@ class Commands:
         folder: Folder,
         processes: Processes,
         collector: Collector,
+        code: Code,
         log: Log,
     ) -> None:
         self._work = work
         self._space = space
+        self._code = code.folder
         self._folder = folder
         self._processes = processes
         self._collector = collector
@@ -89,12 +92,8 @@ class Commands:
         """Say what it may have looked for in vain."""
         if self._sandbox is None and self._log.names_pfs:
             self._log.note("there is no /pfs here, only pfs/ in the working folder")
-        if self._sandbox is not None and self._sandbox.hidden:
-            names = ", ".join(self._sandbox.hidden[:_SHOWN])
-            self._log.note(
-                f"/tmp is the datum's own: {names} of this machine cannot be written to, or is "
-                "not there; put what it needs into code, or say sandbox: off"
-            )
+        if self._sandbox is not None and (hint := self._sandbox.hint):
+            self._log.note(hint)
 
     def _report_lost(self, lost: list[str]) -> None:
         names = ", ".join(map(_shown, lost[:_SHOWN])) + (", …" if lost[_SHOWN:] else "")
@@ -111,20 +110,32 @@ class Commands:
         ready = time.perf_counter()
         result.down += ready - began
         try:
-            code = self._processes.wait(
-                self._start(datum, command, stdin), self._work.datum_timeout
-            )
+            code = self.execute(datum, command, stdin)
         finally:
             ended = time.perf_counter()
             result.process += ended - ready
-        if code is None:
-            raise DatumFailed(timeout_error(self._work.datum_timeout or 0))
         return code, ended
 
-    def _start(self, datum: DatumTask, command: Sequence[str], stdin: str) -> int:
+    def execute(
+        self,
+        datum: DatumTask,
+        command: Sequence[str],
+        stdin: str,
+        defaults: Mapping[bytes, bytes] | None = None,
+    ) -> int:
+        """Run a command in a datum that is laid out; its exit code."""
+        pid = self._start(datum, command, stdin, defaults or {})
+        code = self._processes.wait(pid, self._work.datum_timeout)
+        if code is None:
+            raise DatumFailed(timeout_error(self._work.datum_timeout or 0))
+        return code
+
+    def _start(
+        self, datum: DatumTask, command: Sequence[str], stdin: str, defaults: Mapping[bytes, bytes]
+    ) -> int:
         folder = self._folder
         sandbox = self._choose_sandbox() if self._is_first else self._sandbox
-        environment = self._common.copy()
+        environment = {**defaults, **self._common}
         add_datum(environment, datum, self._path_inside if sandbox else folder.path_of)
         program, arguments = self._lines.get(command) or self._complete(command)
         try:
@@ -135,6 +146,7 @@ class Commands:
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             is_final = isinstance(error, ValueError) or error.errno != errno.EAGAIN
+            self._hint()
             raise DatumFailed(
                 f"cannot start {shlex.quote(command[0])}: {why}", is_final=is_final
             ) from None
@@ -156,7 +168,7 @@ class Commands:
             raise self._no_sandbox
         try:
             self._sandbox = choose_sandbox(
-                self._work, self._space, self._folder, self._processes, self._log
+                self._work, self._space, self._folder, self._processes, self._code, self._log
             )
         except DatumFailed as failed:
             self._no_sandbox = failed

@@ -11,8 +11,9 @@ from functools import cached_property
 
 from trunkline.engine.runner.alarm import Alarm
 from trunkline.engine.runner.capture import captured
-from trunkline.engine.runner.code import code_folder
+from trunkline.engine.runner.code import Code, code_folder
 from trunkline.engine.runner.command import Commands
+from trunkline.engine.runner.confined import ConfinedFunctions
 from trunkline.engine.runner.environment import scratch_in
 from trunkline.engine.runner.failure import DatumFailed
 from trunkline.engine.runner.folder import Folder
@@ -26,7 +27,8 @@ from trunkline.engine.runner.process import Processes
 from trunkline.engine.runner.sink import Sink
 from trunkline.engine.runner.task import DatumResult, DatumTask, SetReport, SetTask, Work
 from trunkline.engine.runner.ticker import Ticker
-from trunkline.engine.runner.workspace import workspace
+from trunkline.engine.runner.workspace import Workspace, workspace
+from trunkline.model.pipelines import Sandbox
 from trunkline.storage.objects.open import open_store
 from trunkline.storage.objects.port import ObjectStore
 
@@ -113,13 +115,12 @@ class _Runner:
         work = self._work
         if not work.python:
             return self._commands.run
+        if work.sandbox is Sandbox.ON:
+            return ConfinedFunctions(self._commands, *self._alone()).run
         self._stack.callback(deactivate)
         self._stack.enter_context(scratch_in(self._space.scratch))
         if isolate:
-            isolated = IsolatedFunctions(
-                work, self._code, self._space, self._folder, self._processes, self._collector
-            )
-            return isolated.run
+            return IsolatedFunctions(*self._alone()).run
         alarm = Alarm(work.datum_timeout)
         self._stack.callback(alarm.close)
         ticker = Ticker(self._sink, work.heartbeat, work.datum_timeout)
@@ -136,6 +137,17 @@ class _Runner:
             alarm,
             ticker,
         ).run
+
+    def _alone(self) -> tuple[Work, Code, Workspace, Folder, Processes, Collector]:
+        """What a function in a process of its own needs."""
+        return (
+            self._work,
+            self._code,
+            self._space,
+            self._folder,
+            self._processes,
+            self._collector,
+        )
 
     # Made when they are needed: a function that only reads and writes needs none of them.
 
@@ -167,6 +179,7 @@ class _Runner:
             self._folder,
             self._processes,
             self._collector,
+            self._code,
             self._log,
         )
 

@@ -219,7 +219,7 @@ class Folder:
         for folder in (*self._fixed, *self._folders):
             if folder == self.out:
                 continue
-            status = os.stat(folder)
+            status = os.lstat(folder)
             if status.st_mode != self._mode:
                 return False
             if status.st_mtime_ns != _UNTOUCHED:

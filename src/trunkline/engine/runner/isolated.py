@@ -9,13 +9,13 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
 from trunkline.engine.runner.code import Code
-from trunkline.engine.runner.datum import Datum
+from trunkline.engine.runner.datum import Datum, Host
 from trunkline.engine.runner.failure import DatumFailed, exit_error, timeout_error
 from trunkline.engine.runner.folder import Folder
 from trunkline.engine.runner.function import text_environment
@@ -25,6 +25,8 @@ from trunkline.engine.runner.outputs import Collector, Outputs, checked_path
 from trunkline.engine.runner.process import Processes, die_with_parent, limit_memory
 from trunkline.engine.runner.task import DatumInput, DatumResult, DatumTask, Work
 from trunkline.engine.runner.workspace import Workspace
+
+_LONGEST_ANSWER = 64 << 10
 
 
 class IsolatedFunctions:
@@ -82,11 +84,13 @@ class IsolatedFunctions:
 
     def _failure(self, code: int) -> DatumFailed:
         try:
-            with open(self._answer, encoding="utf-8") as stream:
-                answer = json.load(stream)
-        except (OSError, ValueError):
+            # Whoever wrote it is not trusted: it may be a pipe, or a link, or without an end.
+            fd = os.open(self._answer, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(fd, "rb") as stream:
+                answer = json.loads(stream.read(_LONGEST_ANSWER))
+            return DatumFailed(str(answer["error"]), is_final=bool(answer["final"]))
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return DatumFailed(exit_error(code), code)
-        return DatumFailed(answer["error"], is_final=answer["final"])
 
     def _child(self, datum: DatumTask) -> NoReturn:
         code = 1
@@ -105,7 +109,7 @@ class IsolatedFunctions:
             os.dup2(fd, place)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
-        sys.stdout, sys.stderr = _printer(1), _printer(2)
+        sys.stdout, sys.stderr = printer(1), printer(2)
         # A crash says where it was.
         faulthandler.enable(2, all_threads=False)
         if self._work.memory is not None:
@@ -113,27 +117,32 @@ class IsolatedFunctions:
 
     def _answer_of(self, datum: DatumTask) -> int:
         """Call the function; the exit code for it."""
-        try:
-            function = load_function(self._code.folder, self._work.python)
-            function(Datum(_OnDisk(self._work, self._folder), datum))
-        except LoadFailed as failed:
-            sys.stderr.write(failed.trace)
-            self._say(failed.error, is_final=True)
-        except DatumFailed as failed:
-            self._say(failed.error, failed.is_final)
-        except BaseException as error:
-            sys.stderr.write(trace(error, skip=1))
-            self._say(describe(error), is_final=False)
-        else:
-            return 0
-        return 1
-
-    def _say(self, error: str, is_final: bool) -> None:
-        with open(self._answer, "w", encoding="utf-8") as stream:
-            json.dump({"error": error, "final": is_final}, stream)
+        work, folder = self._work, self._folder
+        host = OnDisk(work.job, folder.pfs, lambda datum: text_environment(work, folder, datum))
+        return call(self._code.folder, work.python, host, datum, self._answer)
 
 
-def _printer(fd: int) -> io.TextIOWrapper:
+def call(folder: str, entry: str, host: Host, datum: DatumTask, answer: str) -> int:
+    """Call a function; the exit code for it. What it failed with goes to the file `answer`."""
+    error, is_final = "", False
+    try:
+        load_function(folder, entry)(Datum(host, datum))
+    except LoadFailed as failed:
+        sys.stderr.write(failed.trace)
+        error, is_final = failed.error, True
+    except DatumFailed as failed:
+        error, is_final = failed.error, failed.is_final
+    except BaseException as failure:
+        sys.stderr.write(trace(failure, skip=1))
+        error = describe(failure)
+    if not error:
+        return 0
+    with open(answer, "w", encoding="utf-8") as stream:
+        json.dump({"error": error, "final": is_final}, stream)
+    return 1
+
+
+def printer(fd: int) -> io.TextIOWrapper:
     """Text to a descriptor, at once: a crash loses none of it."""
     raw = io.FileIO(fd, "wb", closefd=False)
     return io.TextIOWrapper(
@@ -144,28 +153,25 @@ def _printer(fd: int) -> io.TextIOWrapper:
     )
 
 
-class _OnDisk:
+class OnDisk:
     """The function's files from and to the working folder."""
 
-    def __init__(self, work: Work, folder: Folder) -> None:
-        self._work = work
-        self._folder = folder
-        self.job = work.job
-
-    @property
-    def out(self) -> Path:
-        return Path(self._folder.out)
-
-    def environment(self, datum: DatumTask) -> Mapping[str, str]:
-        return text_environment(self._work, self._folder, datum)
+    def __init__(
+        self, job: str, pfs: str, environment: Callable[[DatumTask], Mapping[str, str]]
+    ) -> None:
+        self.job = job
+        self.out = Path(pfs + "/out")
+        self.environment = environment
+        self._pfs = pfs
 
     def read(self, one: DatumInput, fields: Fields) -> bytes:
         return self.place(one, fields).read_bytes()
 
     def place(self, one: DatumInput, fields: Fields) -> Path:
-        return Path(f"{self._folder.pfs}/{one.name}{fields.path}")
+        return Path(f"{self._pfs}/{one.name}{fields.path}")
 
     def write(self, path: str, data: bytes) -> None:
-        target = Path(self._folder.out + checked_path(path if path.startswith("/") else "/" + path))
+        place = checked_path(path if path.startswith("/") else "/" + path)
+        target = Path(f"{self.out}{place}")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)

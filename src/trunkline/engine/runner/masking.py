@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import quote, quote_plus
 
@@ -23,6 +24,11 @@ def masker(secrets: Mapping[str, str]) -> Callable[[str], str]:
     longest_first = sorted(forms, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, longest_first)))
     return lambda text: pattern.sub(MASK, text)
+
+
+def masked_traceback(error: BaseException, secrets: Mapping[str, str]) -> str:
+    """An error and where it came from, for a log."""
+    return masker(secrets)("".join(traceback.format_exception(error)).rstrip())
 
 
 def _forms(value: str) -> Iterator[str]:

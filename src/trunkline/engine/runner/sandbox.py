@@ -1,7 +1,9 @@
-"""`/pfs` and a `/tmp` of its own for every command: a view of the file system."""
+"""Where commands run: in a view of the file system with `/pfs` and a `/tmp` of its own, which is
+no wall (`auto`), or behind one (`on`)."""
 
 from __future__ import annotations
 
+import json
 import marshal
 import os
 import re
@@ -9,15 +11,20 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from trunkline import errors
 from trunkline.engine.runner import zygote
 from trunkline.engine.runner.failure import DatumFailed
 from trunkline.engine.runner.folder import Folder
 from trunkline.engine.runner.log import Log
 from trunkline.engine.runner.process import Processes
 from trunkline.engine.runner.task import Work
+from trunkline.engine.runner.wall import outermost
 from trunkline.engine.runner.workspace import Workspace
 from trunkline.model.pipelines import Sandbox as Choice
 from trunkline.settings import LAKE_FOLDER
@@ -25,17 +32,31 @@ from trunkline.settings import LAKE_FOLDER
 SCRATCH = ("/tmp", "/var/tmp")
 """Folders of the machine that a command has to itself."""
 
+PACKAGES = str(Path(errors.__file__).resolve().parent.parent)
+_BEGIN = (
+    "import sys; sys.path.append(sys.argv[1]); from trunkline.engine.runner.wall import main; "
+    "main(sys.argv[2])"
+)
+_BEHIND_A_WALL = (sys.executable, "-I", "-c", _BEGIN, PACKAGES)
+_PLACES = (
+    "import json, sys; print(json.dumps([sys.prefix, sys.exec_prefix, sys.base_prefix, "
+    "sys.base_exec_prefix, sys.executable, *sys.path]))"
+)
+
+_SHOWN = 5
+
 _words = re.compile(r"""/[^\s"'`;:,=|&<>(){}$*?\[\]\\]+""").findall
 
 
 def choose_sandbox(
-    work: Work, space: Workspace, folder: Folder, processes: Processes, log: Log
+    work: Work, space: Workspace, folder: Folder, processes: Processes, code: str, log: Log
 ) -> View | None:
     """The sandbox of a job, or None if it is not wanted or none can be had."""
     if work.sandbox is Choice.OFF:
         return None
+    kind = Wall if work.sandbox is Choice.ON else View
     try:
-        return View(work, space, folder, processes)
+        return kind(work, space, folder, processes, code)
     except _Unusable as unusable:
         why = str(unusable)
     if work.sandbox is Choice.ON:
@@ -54,14 +75,28 @@ class _Unusable(Exception):
 class View:
     """Starts commands in a process that has the view, which stays for the next job."""
 
-    def __init__(self, work: Work, space: Workspace, folder: Folder, processes: Processes) -> None:
+    def __init__(
+        self, work: Work, space: Workspace, folder: Folder, processes: Processes, code: str
+    ) -> None:
+        self._work = work
         self._space = space
         self._folder = folder
         self._processes = processes
-        self._kept = _kept(work, space)
-        words = {_top(word) for word in _words_of(work) if os.path.exists(_top(word))}
-        self.hidden = sorted(one for one in words if not self._kept.get(one))
+        self._code = code
+        self._kept = self._places()
         self._holder = self._hold()
+
+    @property
+    def hint(self) -> str:
+        """What a command that failed may have looked for in vain."""
+        words = {_top(word) for word in _words_of(self._work) if os.path.exists(_top(word))}
+        hidden = sorted(one for one in words if not self._kept.get(one))
+        if not hidden:
+            return ""
+        return (
+            f"/tmp is the datum's own: {', '.join(hidden[:_SHOWN])} of this machine cannot be "
+            "written to, or is not there; put what it needs into code, or say sandbox: off"
+        )
 
     def start(
         self,
@@ -83,6 +118,15 @@ class View:
     def reap(self, pid: int) -> int:
         return self._holder.ask(pid)
 
+    def _places(self) -> dict[str, bool]:
+        """What stays as it is: True where it can be written to."""
+        return _kept(self._work, self._space)
+
+    def _starting(self, root: str, shown: Mapping[str, str]) -> list[str]:
+        """The process that has the view, as a command."""
+        given = marshal.dumps((root, dict(shown), self._kept))
+        return [sys.executable, "-I", "-S", zygote.__file__, given.hex()]
+
     def _hold(self) -> _Holder:
         scratch = {os.path.realpath(place) for place in SCRATCH if os.path.isdir(place)}
         shown = {"/pfs": self._folder.pfs, **dict.fromkeys(sorted(scratch), self._space.scratch)}
@@ -92,7 +136,9 @@ class View:
         while _last:
             _last.pop().close()
         self._space.clear(_inside(self._kept, shown, self._space))
-        holder = _Holder(made_of, self._space.path + "/root", shown, self._kept)
+        root = self._space.path + "/root"
+        os.makedirs(root, exist_ok=True)
+        holder = _Holder(made_of, self._starting(root, shown))
         _last.append(holder)
         self._processes.adopt(holder.pid)
         return holder
@@ -100,23 +146,79 @@ class View:
     def _made_of(self) -> object:
         """What the view is of: it shows folders, not what comes in their place."""
         space, folder = self._space, self._folder
-        return os.getpid(), space.path, space.scratches, folder.generation, self._kept
+        return type(self), os.getpid(), space.path, space.scratches, folder.generation, self._kept
+
+
+class Wall(View):
+    """Starts commands that have nothing of the machine but its programs."""
+
+    @property
+    def hint(self) -> str:
+        return (
+            "its sandbox has no network, and of this machine only programs: put what it needs "
+            "into code, or have an admin name its folder in sandbox.paths"
+        )
+
+    def _places(self) -> dict[str, bool]:
+        return dict.fromkeys(self._read, False) | self._own
+
+    @property
+    def _own(self) -> dict[str, bool]:
+        own = {self._space.datum: True, self._space.scratch: True}
+        return own | ({self._code: False} if self._code else {})
+
+    @property
+    def _read(self) -> list[str]:
+        """What can be read of the machine, beside what belongs to the system."""
+        given = (os.path.realpath(place) for place in self._work.shown)
+        return list(outermost((*_python_places(), *given)))
+
+    def _starting(self, root: str, shown: Mapping[str, str]) -> list[str]:
+        lake = os.path.dirname(self._work.store)
+        hidden = [
+            *self._work.hidden,
+            lake if lake.endswith(f"/{LAKE_FOLDER}") else self._work.store,
+        ]
+        shown = {**shown, "/dev/shm": self._space.scratch}
+        return [*_BEHIND_A_WALL, json.dumps((root, shown, self._read, hidden, self._own))]
+
+    def _made_of(self) -> object:
+        return super()._made_of(), self._work.store, self._work.shown, self._work.hidden
+
+
+def why_no_wall() -> str:
+    """Why no wall can be had on this machine; "" if one can."""
+    root = tempfile.mkdtemp(prefix="trunkline-root-")
+    given = json.dumps((root, {}, list(outermost(_python_places())), [], {}))
+    try:
+        _Holder(None, [*_BEHIND_A_WALL, given]).close()
+    except _Unusable as unusable:
+        return str(unusable)
+    finally:
+        os.rmdir(root)
+    return ""
+
+
+@cache
+def _python_places() -> tuple[str, ...]:
+    """Where this Python and what is installed for it are: links, and where they lead."""
+    command = [sys.executable, "-I", "-c", _PLACES]
+    found: list[str] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    places = [os.path.normpath(place) for place in (*found, PACKAGES) if place.startswith("/")]
+    real = [os.path.realpath(place) for place in places]
+    return tuple(place for place in dict.fromkeys((*places, *real)) if place != "/")
 
 
 class _Holder:
-    """The process that has the view."""
+    """The process that has the view, or is behind the wall."""
 
-    def __init__(
-        self, made_of: object, root: str, shown: Mapping[str, str], kept: Mapping[str, bool]
-    ) -> None:
+    def __init__(self, made_of: object, command: Sequence[str]) -> None:
         self.made_of = made_of
-        os.makedirs(root, exist_ok=True)
         ours, theirs = socket.socketpair()
-        given = marshal.dumps((root, dict(shown), dict(kept)))
         with theirs:
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", zygote.__file__, given.hex()],
+                    command,
                     env={},
                     stdin=theirs.fileno(),
                     stdout=subprocess.PIPE,
@@ -135,7 +237,7 @@ class _Holder:
             said = self._process.stderr.read().decode(errors="replace").strip().splitlines()
             self.close()
             why = said[-1] if said else "no reason was given"
-            raise _Unusable(f"a view of the file system cannot be had: {why}")
+            raise _Unusable(f"this machine lets its worker have no namespaces ({why})")
 
     def ask(self, request: Any, descriptors: Sequence[int] = ()) -> int:
         data = marshal.dumps(request)

@@ -41,6 +41,10 @@ class Work:
     python: str = ""
     working_dir: str = ""
     sandbox: Sandbox = Sandbox.AUTO
+    shown: tuple[str, ...] = ()
+    """Places of a machine that can be read in a sandbox."""
+    hidden: tuple[str, ...] = ()
+    """Places that no sandbox has."""
     memory: int | None = None
     code: tuple[str, ...] = field(default=(), repr=False)
     code_hash: str = ""
@@ -58,7 +62,8 @@ class Work:
     @classmethod
     def decode(cls, data: bytes) -> Self:
         found = json.loads(data)
-        for name in ("cmd", "stdin", "err_cmd", "err_stdin", "accept_return_code", "code"):
+        for name in ("cmd", "stdin", "err_cmd", "err_stdin", "accept_return_code", "code",
+                     "shown", "hidden"):  # fmt: skip
             found[name] = tuple(found[name])
         found["sandbox"] = Sandbox(found["sandbox"])
         return cls(**found)

@@ -18,7 +18,7 @@ import sys
 from _posixsubprocess import fork_exec
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 LENGTH = struct.Struct("<I")
 ANSWER = struct.Struct("<i")
@@ -35,7 +35,7 @@ DEFAULT_SIGNALS = (
     signal.SIGALRM,
 )
 
-_NEWNS, _NEWUSER = 0x20000, 0x10000000
+NEWNS, _NEWUSER = 0x20000, 0x10000000
 _RDONLY, _REMOUNT, _BIND, _REC, _PRIVATE = 0x1, 0x20, 0x1000, 0x4000, 0x40000
 _DETACH = 2
 # Flags of a mount that who has no rights outside must repeat: nosuid, nodev, noexec, atimes.
@@ -43,7 +43,20 @@ _KEPT = 0x2 | 0x4 | 0x8 | 0x400 | 0x800
 
 # The types that are known for it do not allow None.
 _fork_exec: Callable[..., int] = fork_exec
-_libc = ctypes.CDLL(None, use_errno=True)
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Starts(Protocol):
+    """Starts programs in the current folder, each as the leader of a session of its own."""
+
+    def start(
+        self,
+        program: str,
+        arguments: list[str],
+        environment: Mapping[bytes, bytes],
+        descriptors: Sequence[int],
+    ) -> int:
+        """Start it with these as its input, output and errors; its process."""
 
 
 class Starter:
@@ -127,8 +140,8 @@ def enter(root: str, shown: Mapping[str, str], kept: Mapping[str, bool]) -> None
     folders by the place where they are seen. `kept` are places that are seen as they were even
     below those; True for those that can be written to.
     """
-    _separate()
-    _mount("tmpfs", root, "tmpfs", 0, "mode=755")
+    _have_mounts()
+    mount("tmpfs", root, "tmpfs", 0, "mode=755")
     for entry in os.scandir("/"):
         target = root + entry.path
         if entry.path in shown:
@@ -137,41 +150,48 @@ def enter(root: str, shown: Mapping[str, str], kept: Mapping[str, bool]) -> None
             os.symlink(os.readlink(entry.path), target)
         else:
             with suppress(OSError):  # such as another user's, which even root may not look into
-                _show(entry.path, target)
+                show(entry.path, target)
     for place, folder in shown.items():
         os.makedirs(root + place, exist_ok=True)
-        _mount(folder, root + place, None, _BIND)
+        mount(folder, root + place, None, _BIND)
     for place, can_write in kept.items():
-        _show(place, root + place, is_deep=False)
+        show(place, root + place, is_deep=False)
         if not can_write:
             flags = os.statvfs(place).f_flag & _KEPT
-            _mount(None, root + place, None, _BIND | _REMOUNT | _RDONLY | flags)
+            mount(None, root + place, None, _BIND | _REMOUNT | _RDONLY | flags)
     # What is made there would be there for the next command.
-    _mount(None, root, None, _BIND | _REMOUNT | _RDONLY)
+    mount(None, root, None, _BIND | _REMOUNT | _RDONLY)
     os.chdir(root)
     # In a root that was only changed, programs could make no namespaces of their own.
-    if _libc.pivot_root(b".", b".") or _libc.umount2(b".", _DETACH):
+    if libc.pivot_root(b".", b".") or libc.umount2(b".", _DETACH):
         os.chroot(".")
     os.chdir("/")
 
 
-def _separate() -> None:
-    """Get a namespace for mounts; who has no right to it, in one for users, as the same user."""
+def _have_mounts() -> None:
+    """Get a namespace for mounts; who has no right to it, in one for users."""
+    if os.geteuid() or libc.unshare(NEWNS):
+        separate(NEWNS)
+    else:
+        mount(None, "/", None, _REC | _PRIVATE)
+
+
+def separate(flags: int) -> None:
+    """Get these namespaces, in one for users, as the same user."""
     user, group = os.geteuid(), os.getegid()
-    if user or _libc.unshare(_NEWNS):
-        if _libc.unshare(_NEWNS | _NEWUSER):
-            raise _error("unshare")
-        for name, text in (
-            ("setgroups", "deny"),
-            ("uid_map", f"{user} {user} 1"),
-            ("gid_map", f"{group} {group} 1"),
-        ):
-            with open(f"/proc/self/{name}", "w") as stream:
-                stream.write(text)
-    _mount(None, "/", None, _REC | _PRIVATE)
+    if libc.unshare(flags | _NEWUSER):
+        raise error("unshare")
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as stream:
+            stream.write(text)
+    mount(None, "/", None, _REC | _PRIVATE)
 
 
-def _show(source: str, target: str, is_deep: bool = True) -> None:
+def show(source: str, target: str, is_deep: bool = True) -> None:
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
     elif not os.path.lexists(target):
@@ -180,18 +200,18 @@ def _show(source: str, target: str, is_deep: bool = True) -> None:
     if not is_deep:
         # As it is built inside one of them, the view would be in itself.
         with suppress(OSError):
-            return _mount(source, target, None, _BIND)
-    return _mount(source, target, None, _BIND | _REC)
+            return mount(source, target, None, _BIND)
+    return mount(source, target, None, _BIND | _REC)
 
 
-def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str = "") -> None:
+def mount(source: str | None, target: str, kind: str | None, flags: int, data: str = "") -> None:
     given = (source, target, kind)
     texts = [None if text is None else os.fsencode(text) for text in given]
-    if _libc.mount(*texts, ctypes.c_ulong(flags), data.encode() or None):
-        raise _error(f"mount {target}")
+    if libc.mount(*texts, ctypes.c_ulong(flags), data.encode() or None):
+        raise error(f"mount {target}")
 
 
-def _error(what: str) -> OSError:
+def error(what: str) -> OSError:
     number = ctypes.get_errno()
     return OSError(number, f"{what}: {os.strerror(number)}")
 
@@ -212,8 +232,7 @@ def receive(connection: socket.socket) -> tuple[Any, list[int]]:
     return marshal.loads(data[4:]), descriptors
 
 
-def serve(connection: socket.socket) -> None:
-    starter = Starter()
+def serve(connection: socket.socket, starter: Starts) -> None:
     while True:
         try:
             request, descriptors = receive(connection)
@@ -226,8 +245,8 @@ def serve(connection: socket.socket) -> None:
             try:
                 os.chdir(folder)
                 answer = starter.start(program, arguments, environment, descriptors)
-            except OSError as error:
-                answer = -(error.errno or 1)
+            except OSError as failed:
+                answer = -(failed.errno or 1)
             for fd in descriptors:
                 os.close(fd)
         connection.sendall(ANSWER.pack(answer))
@@ -241,10 +260,10 @@ def main() -> None:
     connection = socket.socket(fileno=os.dup(0))
     try:
         enter(root, shown, kept)
-    except OSError as error:
-        sys.exit(error.strerror)
+    except OSError as failed:
+        sys.exit(failed.strerror)
     os.write(1, READY)
-    serve(connection)
+    serve(connection, Starter())
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from trunkline.engine import sqlerrors, tables, transform
 from trunkline.engine.buckets import spark_uri
 from trunkline.engine.columns import column_lineage
-from trunkline.engine.promises import WORDS
 from trunkline.engine.sessions import new_session, releasing
 from trunkline.engine.sparktypes import refuse_types
 from trunkline.engine.streaming.failures import in_words
@@ -27,6 +26,7 @@ from trunkline.engine.submit import JobCancelled, explained
 from trunkline.engine.transform import Lineage, Source, TableResult
 from trunkline.errors import Failed, TransformFailed
 from trunkline.model.streams import StreamOutput
+from trunkline.pipelines.promise_words import WORDS, several_in_a_stream
 from trunkline.storage.crashpoints import crashpoint
 
 if TYPE_CHECKING:
@@ -67,11 +67,8 @@ def stateful_operators(session: Session, task: StreamTask) -> tuple[str, ...]:
     found_names = tuple(names.split("\n")) if names else ()
     for name in found_names:
         if name not in _STATEFUL:
-            raise TransformFailed(
-                f"{WORDS.get(name, name)} looks at several rows at once, and a batch of a stream "
-                "has only some of them.",
-                hint="Aggregate by a window of time, or use a pipeline of mode: whole.",
-            )
+            said = several_in_a_stream(WORDS.get(name, name))
+            raise TransformFailed(said.text, hint=said.hint)
     return found_names
 
 

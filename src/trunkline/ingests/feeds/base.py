@@ -162,6 +162,11 @@ class Site:
     """Of the code that travels with it, secrets among it."""
     spark: Callable[[], Session] | None = None
 
+    def secrets(self) -> dict[str, str]:
+        """What must not be told when something fails."""
+        options = {option: str(self.options.get(option, "")) for option, _ in self.source.secrets}
+        return options | {name: self.env.get(name, "") for name, _ in self.spec.transform.secrets}
+
 
 class Feed:
     """One source, in the hands of one thread."""

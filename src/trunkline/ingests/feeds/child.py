@@ -8,35 +8,17 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import pickle
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from trunkline.engine.runner.failure import DatumFailed
 from trunkline.engine.runner.modules import describe, load_function
 from trunkline.errors import TrunklineError, Usage
+from trunkline.ingests.feeds.messages import Ended, Idle, Item, send
 from trunkline.ingests.feeds.offered import Offered
 from trunkline.tables.writing.sources import batches_of
-
-
-class Item(NamedTuple):
-    """Rows, as dicts or an Arrow table, and the position behind them."""
-
-    rows: Any
-    position: Mapping[str, Any]
-
-
-class Idle(NamedTuple):
-    """There is nothing now."""
-
-
-class Ended(NamedTuple):
-    """It has ended; with the reason if that was no good end."""
-
-    error: str = ""
-    hint: str = ""
 
 
 def main(folder: str, entry: str, position: str, params: str) -> None:
@@ -46,14 +28,14 @@ def main(folder: str, entry: str, position: str, params: str) -> None:
     end = Ended()
     try:
         for one in items(folder, entry, json.loads(position), json.loads(params)):
-            _send(out, one)
+            send(out, one)
     except TrunklineError as error:
         end = Ended(error.message, error.hint)
     except DatumFailed as error:
         end = Ended(f"{entry}: {error}")
     except Exception as error:
         end = Ended(f"{entry}: {describe(error)}")
-    _send(out, end)
+    send(out, end)
 
 
 def items(
@@ -100,11 +82,6 @@ def _plain(position: Any, entry: str) -> Any:
             f"{entry} offered a position that is no JSON: {type(position).__name__}.",
             hint="Use numbers, texts, lists and dicts of them.",
         ) from None
-
-
-def _send(out: Any, what: object) -> None:
-    pickle.dump(what, out, protocol=5)
-    out.flush()
 
 
 def _follow_parent() -> None:

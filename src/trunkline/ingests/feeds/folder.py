@@ -30,6 +30,7 @@ from trunkline.ingests.feeds.base import (
 from trunkline.ingests.feeds.taken import Known, Stat
 from trunkline.ingests.feeds.unpacking import archive_pieces, is_archive
 from trunkline.lake.manifests import Tree
+from trunkline.lake.own_folders import is_own, refuse_own
 from trunkline.model.paths import normalize_path
 from trunkline.pipelines.globs import Glob
 
@@ -80,6 +81,7 @@ class FolderFeed(Feed):
         self._waiting = 0
 
     def gather(self, position: Mapping[str, Any], *, drain: bool) -> Gathered | None:
+        refuse_own(self._root)
         files = self._look()
         if not files and drain and self._waiting:
             # What came just now may still be growing: one more look tells.
@@ -299,7 +301,9 @@ _COMPACTED = (
 
 
 def _walk(root: Path, folder: Path, but: str) -> Iterator[tuple[str, Stat]]:
-    """Files below a folder by their paths from it, hidden ones left out."""
+    """Files below a folder by their paths from it, hidden ones and lakes left out."""
+    if is_own(folder):
+        return
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(_hidden):

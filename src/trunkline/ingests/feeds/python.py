@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import pickle
 import queue
 import subprocess
 import sys
@@ -25,9 +24,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from trunkline.engine.environ import plain_environment
 from trunkline.errors import TransformFailed
 from trunkline.ingests.feeds.base import Columns, Feed, Gathered, Piece, Records, Site, Written
-from trunkline.ingests.feeds.child import Ended, Idle, Item
+from trunkline.ingests.feeds.messages import Ended, Idle, Item, Message, receive
 
 log = logging.getLogger("trunkline.ingests")
 
@@ -130,15 +130,15 @@ class _Caller:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **site.env},
+            env={**plain_environment(os.environ), **site.env},
         )
-        self._items: queue.Queue[Item | Idle | Ended] = queue.Queue(_AHEAD)
+        self._items: queue.Queue[Message] = queue.Queue(_AHEAD)
         self._stopped = threading.Event()
         self._last = ""
         for target in (self._read, self._log):
             threading.Thread(target=target, name=f"ingest-{entry}", daemon=True).start()
 
-    def next(self, seconds: float) -> Item | Idle | Ended | None:
+    def next(self, seconds: float) -> Message | None:
         try:
             return self._items.get(timeout=seconds)
         except queue.Empty:
@@ -156,7 +156,7 @@ class _Caller:
         assert self._process.stdout is not None
         try:
             while not self._stopped.is_set():
-                item = pickle.load(self._process.stdout)
+                item = receive(self._process.stdout)
                 self._give(item)
                 if isinstance(item, Ended):
                     return
@@ -174,7 +174,7 @@ class _Caller:
                 self._last = line.decode(errors="backslashreplace").rstrip()
                 log.info("%s: %s", self._entry, self._last)
 
-    def _give(self, item: Item | Idle | Ended) -> None:
+    def _give(self, item: Message) -> None:
         while not self._stopped.is_set():
             try:
                 self._items.put(item, timeout=0.2)

@@ -24,8 +24,12 @@ def explained(operators: tuple[str, ...]) -> str:
     """Why a stream runs as it does, for people."""
     if not operators:
         return "no state: each batch stands alone, and runs as a plain job"
+    return f"state: {why_state(operators)}, so it runs as a Structured Streaming query"
+
+
+def why_state(operators: tuple[str, ...]) -> str:
     words = dict.fromkeys(WORDS.get(one, "it keeps state of its own") for one in operators)
-    return f"state: {', '.join(words)}, so it runs as a Structured Streaming query"
+    return ", ".join(words)
 
 
 def task(context: Context, call: TableTask, sources: Mapping[str, StreamSource]) -> StreamTask:

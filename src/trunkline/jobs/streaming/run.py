@@ -8,6 +8,7 @@ the state at exactly that batch and does the same again.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -108,6 +109,25 @@ class StreamRun:
                 hint = f" {error.hint}" if error.hint else ""
                 return self._failed(context, f"{error.message}{hint}")
 
+    def from_scratch(self, context: Context, flow: Flow) -> tuple[Results, tuple[str, ...]]:
+        """What a flow without state gives, published nowhere; or what keeps state in its query."""
+        inputs = StreamInputs(self.core, context, flow, self._keys)
+        results = self._results(context)
+        call = calls.call(context, self.claim, lambda: self._code(context), self._env(context))
+        with contextlib.suppress(NothingYet):
+            for micro in inputs.micros():
+                if micro.is_empty:
+                    continue
+                task = queries.task(context, call, inputs.sources(micro))
+                if kind := self.engine.stateful(task):
+                    return results, kind
+                self._run(task, (), inputs.rows(micro, self.engine.session(), results), results)
+        return results, ()
+
+    def _results(self, context: Context) -> Results:
+        columns = context.spec.transform.partition_by
+        return Results(self.core, str(context.version.name), columns, self.claim.txn[-8:])
+
     def _look_after(self, context: Context) -> bool:
         """Keep the output in order; whether that may have made other commits of it."""
         with self.core.database.read() as session:
@@ -125,10 +145,7 @@ class StreamRun:
         assert flow is not None
         calls.check_requirements(context)
         inputs = StreamInputs(self.core, context, flow, self._keys)
-        transform = context.spec.transform
-        results = Results(
-            self.core, str(context.version.name), transform.partition_by, self.claim.txn[-8:]
-        )
+        results = self._results(context)
         results.state = flow.facts.get("state", {})
         results.watermark = flow.facts.get("watermark")
         call = calls.call(context, self.claim, lambda: self._code(context), self._env(context))

@@ -139,7 +139,7 @@ class TransformField(Fields):
         BeforeValidator(_sandbox),
         WithJsonSchema({"enum": ["auto", "on", "off", True, False]}),
     ] = about(
-        "Whether the command has /pfs, and /tmp to itself: auto (where it can be), on or off.",
+        "on: confined, without network and other files; auto: /pfs and /tmp to itself; off.",
         "auto",
     )
     image: NoMeaning = ignored("commands run where the engine runs.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NoReturn, TypeVar
 
 from trunkline.errors import TrunklineError
@@ -14,6 +15,7 @@ from trunkline.model.suggest import did_you_mean, shown
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.rulefields import ExpectationField
 from trunkline.pipelines.sql_tokens import code
+from trunkline.pipelines.sqltext import forbidden
 
 # A rule is a bit of a number of 64, whose first one is the sign.
 MOST_ROW_RULES = 63
@@ -170,6 +172,9 @@ class _Rule:
                 self.refuse("expr", f'there is a "{token.text}" too many.')
         if depth:
             self.refuse("expr", 'a "(" is never closed.')
+        for token, after in pairwise(tokens):
+            if why := forbidden(token, after):
+                self.refuse("expr", *why)
 
     def some(self, given: Sequence[_Any], *place: str) -> tuple[_Any, ...]:
         if not given:

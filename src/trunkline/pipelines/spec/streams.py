@@ -18,12 +18,13 @@ from trunkline.model.streams import (
     Watermark,
 )
 from trunkline.model.suggest import shown
+from trunkline.pipelines import sql_promises
 from trunkline.pipelines.globs import Glob
 from trunkline.pipelines.spec.flowcodec import names_function
 from trunkline.pipelines.spec.model import PfsField, SpecField, TransformField
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.streamfields import HistoryField
-from trunkline.pipelines.spec.tables import Places, ReadFile, check_name, tables_of, with_text
+from trunkline.pipelines.spec.tables import Places, ReadFile, check_name, script_of, with_text
 
 _QUERY: Loc = ("transform", "stream")
 _HINT = "Write file.py:function, a SELECT, or a file ending in .sql."
@@ -130,12 +131,15 @@ def settled_stream(
     transform = with_text(transform, read_file, _QUERY)
     names = [leaf.name for leaf, _ in places]
     try:
-        made = tables_of(transform, names, path_text(_QUERY))
+        script = script_of(transform, names, path_text(_QUERY))
+        flowing = {leaf.name: () for leaf, _ in places if not leaf.stream.static}
+        where = transform.sql_file or path_text(_QUERY)
+        sql_promises.check(script, sql_promises.STREAM, flowing, where)
     except InvalidSpec as error:
         raise Flaw(_QUERY, error.message, error.hint) from None
-    if made:
-        raise Flaw(_QUERY, f"transform.stream makes the table {made[0]}, but a stream has one "
-                   "result.", "Let the last statement be a SELECT.")  # fmt: skip
+    if script.tables:
+        raise Flaw(_QUERY, f"transform.stream makes the table {script.tables[0]}, but a stream has "
+                   "one result.", "Let the last statement be a SELECT.")  # fmt: skip
     return transform
 
 

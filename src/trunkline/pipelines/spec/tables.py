@@ -8,11 +8,13 @@ from dataclasses import replace
 from trunkline.errors import InvalidSpec, TrunklineError
 from trunkline.model.inputs import Cron, Input, Leaf, Union, leaves
 from trunkline.model.pipelines import Mode, Transform
-from trunkline.pipelines.sparksettings import is_whole
+from trunkline.pipelines import sql_promises
+from trunkline.pipelines.confinement import BESIDE_SPARK, INSTEAD
+from trunkline.pipelines.sparksettings import FIXED, is_whole
 from trunkline.pipelines.spec.model import SpecField, TransformField
-from trunkline.pipelines.spec.modes import check_mode, default_mode
+from trunkline.pipelines.spec.modes import check_mode, default_mode, parts_of
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
-from trunkline.pipelines.sqltext import INLINE, check_params, check_reads, fill, parse
+from trunkline.pipelines.sqltext import INLINE, Script, check_params, check_reads, fill, parse
 
 ReadFile = Callable[[str], str]
 Places = Sequence[tuple[Leaf, Loc]]
@@ -47,6 +49,8 @@ def check_kind(fields: SpecField, kind: str) -> None:
     """Refuse fields that have no meaning for this kind of transform."""
     for name, kinds in _GOES_WITH.items():
         if kind not in kinds and getattr(fields.transform, name) not in _UNSET:
+            if name == "sandbox" and (fields.transform.spark or fields.transform.stream):
+                raise Flaw(("transform", name), f"transform.sandbox: {BESIDE_SPARK}.", INSTEAD)
             raise Flaw(("transform", name), _goes(f"transform.{name}", kinds, kind))
     if kind not in _FILES and fields.merge != "error":
         raise Flaw(("merge",), _goes("merge", _FILES, kind))
@@ -67,6 +71,9 @@ def _check_settings(settings: Iterable[str]) -> None:
         if is_whole(name):
             raise Flaw(("spark", name), f"spark: {name} is a setting of the whole of Spark, not of "
                        "one pipeline.", "Use: trunkline config set spark.conf.")  # fmt: skip
+        if name.startswith(FIXED):
+            raise Flaw(("spark", name), f"spark: {name} cannot be set: readers would not agree on "
+                       "the days in the files.", "Leave it out.")  # fmt: skip
 
 
 _UNSET: tuple[object, ...] = (None, "", [], {}, "auto")
@@ -98,10 +105,12 @@ def settled(
     transform = with_text(transform, read_file, _SQL)
     names = [*dict.fromkeys(leaf.name for leaf, _ in places)]
     try:
-        tables = tables_of(transform, names, INLINE)
+        script = script_of(transform, names, INLINE)
+        parts = parts_of(transform, [leaf for leaf, _ in places])
+        sql_promises.check(script, mode, parts, transform.sql_file or INLINE)
     except InvalidSpec as error:
         raise Flaw(_SQL, error.message, error.hint) from None
-    return transform, tables
+    return transform, script.tables
 
 
 def with_text(transform: Transform, read_file: ReadFile | None, loc: Loc) -> Transform:
@@ -118,8 +127,8 @@ def with_text(transform: Transform, read_file: ReadFile | None, loc: Loc) -> Tra
         raise Flaw(loc, f"{path_text(loc)}: {error.message}", error.hint) from None
 
 
-def tables_of(transform: Transform, inputs: Sequence[str], inline: str) -> tuple[str, ...]:
-    """The tables that the SQL makes, none if it has one result; refuse what cannot run.
+def script_of(transform: Transform, inputs: Sequence[str], inline: str) -> Script:
+    """What the SQL does; refuse what cannot run.
 
     `inline` is the field that it stands in, if it is from no file.
     """
@@ -128,7 +137,7 @@ def tables_of(transform: Transform, inputs: Sequence[str], inline: str) -> tuple
     check_params(transform.sql, params, where)
     script = parse(fill(transform.sql, params, where), where=where)
     check_reads(script, inputs, where)
-    return script.tables
+    return script
 
 
 def _check_inputs(transform: Transform, expression: Input, places: Places) -> None:

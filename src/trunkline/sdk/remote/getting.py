@@ -10,6 +10,9 @@ from typing import Any, BinaryIO
 
 from blake3 import blake3
 
+from trunkline.errors import Failed, InvalidPath
+from trunkline.model.paths import normalize_path
+from trunkline.model.suggest import shown
 from trunkline.sdk.chunks import open_chunks
 from trunkline.sdk.getting import (
     cannot_write,
@@ -58,8 +61,7 @@ class RemoteGetter:
         def write(stream: BinaryIO, where: str) -> GetReport:
             asked: dict[str, Any] = {"at": self._at, "path": self._path, "format": "tar"}
             with self._client.stream("GET", self._place, **asked) as answer:
-                for piece in answer.iter_bytes(PIECE):
-                    stream.write(piece)
+                _copy_archive(open_chunks(answer.iter_bytes(PIECE)), stream)
                 files, size, erased = map(int, answer.headers[ARCHIVE].split())
             self._progress(files, size)
             return GetReport(files, size, where, erased)
@@ -112,6 +114,38 @@ class RemoteGetter:
         with self._client.stream("GET", self._place, **asked) as answer:
             stream = open_chunks(answer.iter_bytes(PIECE))
             yield stream, read_header(stream)
+
+
+def _copy_archive(source: BinaryIO, dest: BinaryIO) -> None:
+    """Write the files of an archive to another: what it has beside them is not believed."""
+    import tarfile  # with every compression there is, for archives only
+
+    try:
+        with (
+            tarfile.open(fileobj=source, mode="r|") as theirs,
+            tarfile.open(fileobj=dest, mode="w|", format=tarfile.PAX_FORMAT) as ours,
+        ):
+            for member in theirs:
+                content = theirs.extractfile(member) if member.isreg() else None
+                if content is None or member.issparse() or not _is_below(member.name):
+                    raise Failed(
+                        f"The server sent an archive with {shown(member.name)}, "
+                        "which is no file of a repo.",
+                        hint="Nothing of it was kept. Ask whoever runs the server.",
+                    )
+                info = tarfile.TarInfo(member.name)
+                info.size, info.mode = member.size, 0o644
+                ours.addfile(info, content)
+    except tarfile.TarError as error:
+        raise Failed(f"The server sent no archive: {error}.", hint="Try again.") from None
+
+
+def _is_below(name: str) -> bool:
+    """Whether a name leads nowhere but below the folder that it is unpacked in."""
+    try:
+        return normalize_path(f"/{name}") == f"/{name}"
+    except InvalidPath:
+        return False
 
 
 def _checked(path: str, digest: str, pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -18,7 +18,7 @@ from trunkline.sdk.wire.values import API
 from trunkline.server import failures
 from trunkline.server.auth.audited import Audited
 from trunkline.server.auth.sessions import COOKIE, is_secure
-from trunkline.server.service import Service
+from trunkline.server.service import Service, bearer_token
 
 ASKING = frozenset(("GET", "HEAD", "OPTIONS"))
 JSON = "application/json"
@@ -94,8 +94,8 @@ class Guards:
             await failures.answer(request, flaw)(scope, receive, sending)
 
     def _flaw(self, request: Request) -> NotAllowed | None:
-        if "authorization" in request.headers and self._service.authenticated:
-            return None
+        if self._service.authenticated and bearer_token(request) is not None:
+            return None  # and no cookie is looked at
         cookie = self._service.authenticated and COOKIE in request.cookies
         open_door = not self._service.authenticated
         login = request.scope["path"].startswith(_LOGINS)

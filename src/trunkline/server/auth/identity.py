@@ -55,11 +55,11 @@ class Identity:
         self._touch(token_id, known)
         return known.principal
 
-    def of_id(self, token_id: str) -> Principal | None:
-        """Whose token has this id: for those who prove by a signature that they have it."""
+    def of_id(self, token_id: str, kinds: tuple[str, ...] = ("user", "job")) -> Principal | None:
+        """Whose token has this id: for those who have proved in another way that they have it."""
         seen = self._fresh(token_id)
         known = seen.known if seen else self._look_up(token_id)
-        if known is None or known.kind not in ("user", "job"):
+        if known is None or known.kind not in kinds:
             return None
         if not known.is_good(known.hash, now_micros()):
             return None

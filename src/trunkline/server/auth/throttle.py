@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from trunkline.errors import TooManyRequests
+from trunkline.errors import NotAllowed, NotAuthenticated, TooManyRequests
 
 FORGET_SECONDS = 3600.0
 MOST = 20_000
@@ -20,6 +22,12 @@ class Rule:
 
     free: int
     longest: float
+
+    def until(self, failures: _Failures) -> float:
+        beyond = failures.count - self.free
+        if beyond < 0:
+            return 0.0
+        return failures.last + min(2.0 ** min(beyond, 30), self.longest)
 
 
 # Who guesses at one name from one place waits soonest. The rules for a name from everywhere, and
@@ -36,8 +44,17 @@ class _Failures:
     until: float = 0.0
 
 
+class _Begun(NamedTuple):
+    """A try that was counted, and when the one before it was."""
+
+    failures: _Failures
+    rule: Rule
+    before: float
+    now: float
+
+
 class Throttle:
-    """Counts failures for each name and address. `clock` is in seconds; `most` are remembered."""
+    """Counts tries that fail by name and address. `clock` is in seconds; `most` are remembered."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, most: int = MOST) -> None:
         self._clock = clock
@@ -45,39 +62,63 @@ class Throttle:
         self._failures: dict[tuple[str, str], _Failures] = {}
         self._lock = threading.Lock()
 
-    def check(self, name: str, address: str) -> None:
-        """`TooManyRequests` while one must wait."""
-        now = self._clock()
-        with self._lock:
-            waits = [
-                found.until - now
-                for key in _rules(name, address)
-                if (found := self._failures.get(key)) is not None
-            ]
-        longest = max(waits, default=0.0)
-        if longest > 0:
-            raise TooManyRequests(
-                f"Too many logins failed: wait {longest:.0f} s.", retry_after=max(longest, 1.0)
-            )
+    @contextmanager
+    def attempt(self, name: str, address: str) -> Iterator[None]:
+        """Around one try, which is counted before it is made; `TooManyRequests` if one must wait.
 
-    def failed(self, name: str, address: str) -> None:
+        Left without an error it was right, with `NotAuthenticated` or `NotAllowed` it was wrong.
+        Any other error means that it was not made, and it is not counted.
+        """
+        begun = self._begin(name, address)
+        try:
+            yield
+        except (NotAuthenticated, NotAllowed):
+            self._failed(begun)
+            raise
+        except BaseException:
+            self._take_back(begun)
+            raise
+        self._take_back(begun)
+        with self._lock:
+            self._failures.pop((name[:LONGEST_NAME], address), None)
+
+    def _begin(self, name: str, address: str) -> list[_Begun]:
         now = self._clock()
         with self._lock:
+            rules = _rules(name, address)
+            untils = [one.until for key in rules if (one := self._failures.get(key)) is not None]
+            wait = max(untils, default=now) - now
+            if wait > 0:
+                raise TooManyRequests(
+                    f"Too many logins failed: wait {wait:.0f} s.", retry_after=max(wait, 1.0)
+                )
             self._forget_old(now)
-            for key, rule in _rules(name, address).items():
+            begun = []
+            for key, rule in rules.items():
                 found = self._failures.get(key)
                 if found is None or now - max(found.last, found.until) > FORGET_SECONDS:
                     found = self._failures[key] = _Failures()
+                begun.append(_Begun(found, rule, found.last, now))
                 found.count += 1
                 found.last = now
-                beyond = found.count - rule.free
-                if beyond >= 0:
-                    found.until = now + min(2.0 ** min(beyond, 30), rule.longest)
+                found.until = rule.until(found)
+        return begun
 
-    def succeeded(self, name: str, address: str) -> None:
-        """Forget the failures of this name from this place."""
+    def _failed(self, begun: list[_Begun]) -> None:
+        """The wait is from now on, however long the try took."""
+        now = self._clock()
         with self._lock:
-            self._failures.pop((name[:LONGEST_NAME], address), None)
+            for failures, rule, _, _ in begun:
+                failures.last = now
+                failures.until = rule.until(failures)
+
+    def _take_back(self, begun: list[_Begun]) -> None:
+        with self._lock:
+            for failures, rule, before, now in begun:
+                failures.count -= 1
+                if failures.last == now:
+                    failures.last = before
+                failures.until = rule.until(failures)
 
     def _forget_old(self, now: float) -> None:
         if len(self._failures) < self._most:

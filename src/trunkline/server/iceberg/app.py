@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from http import HTTPStatus
 from importlib.util import find_spec
 from math import ceil
@@ -14,7 +13,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from trunkline.errors import (
-    Failed,
     NotAuthenticated,
     NotFound,
     ReadOnly,
@@ -23,12 +21,11 @@ from trunkline.errors import (
     Usage,
 )
 from trunkline.server.calls import current
+from trunkline.server.failures import unforeseen
 from trunkline.server.iceberg.credentials import exchanged
 from trunkline.server.iceberg.metadata import Json
 from trunkline.server.iceberg.operations import OPERATIONS, Operation, Visit, kind_of
 from trunkline.server.service import Service
-
-log = logging.getLogger("trunkline.server")
 
 PREFIX = "/iceberg"
 TOKENS = Operation("POST", f"{PREFIX}/v1/oauth/tokens", lambda visit: None)
@@ -71,8 +68,7 @@ class IcebergDoor:
         except TrunklineError as error:
             return _refused(request, error, kind_of(error, operation))
         except Exception as error:
-            log.exception("bug in %s %s", request.method, scope["path"], exc_info=error)
-            said = Failed(f"{type(error).__name__} (this is a bug; the server's log has more)")
+            said = unforeseen(error, f"{request.method} {scope['path']}")
             return _refused(request, said, kind_of(said, operation))
 
 

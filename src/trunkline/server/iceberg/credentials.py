@@ -11,7 +11,7 @@ from trunkline.errors import NotAuthenticated, Precondition, Usage
 from trunkline.lake.keys import s3_access_key, s3_secret
 from trunkline.server.calls import Call
 from trunkline.server.iceberg.metadata import Json
-from trunkline.server.limits import whole_body
+from trunkline.server.limits import LARGEST_PUBLIC, held_body
 from trunkline.server.service import BEARERS, Service
 
 REGION = "us-east-1"
@@ -19,7 +19,6 @@ ANYTHING = "trunkline"
 """Without authentication any keys will do, but clients want some."""
 PATIENCE_SECONDS = "120"
 """How long pyiceberg is to wait for a file: those of large tables take a while to make."""
-LARGEST_FORM = 64 << 10
 _TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token"
 
 
@@ -65,11 +64,11 @@ def _keys(call: Call) -> tuple[str, str] | None:
 
 async def exchanged(service: Service, request: Request) -> Json:
     """OAuth2 as clients speak it: the secret is a token of the lake, and so is what they get."""
-    body = await whole_body(request, LARGEST_FORM)
-    try:
-        form = parse_qs(body.decode(), strict_parsing=bool(body))
-    except ValueError:
-        raise Usage("The body is no form.") from None
+    async with held_body(request, LARGEST_PUBLIC) as body:
+        try:
+            form = parse_qs(body.decode(), strict_parsing=bool(body))
+        except ValueError:
+            raise Usage("The body is no form.") from None
     told = (form[name][0] for name in ("client_secret", "subject_token") if name in form)
     given = next(told, "") or _basic_secret(request)
     if service.authenticated and await service.identity.of_token(given, BEARERS) is None:

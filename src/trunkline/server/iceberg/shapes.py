@@ -13,6 +13,7 @@ from trunkline.model.tables import Format, Schema, TableSpec
 from trunkline.server.iceberg.bounds import folder_values
 from trunkline.tables.describe import Table, data_lines, describe, recorded_spec, tables_in
 from trunkline.tables.discovery.discover import facts_of
+from trunkline.tables.discovery.footers import INT96
 from trunkline.tables.layout import format_of
 from trunkline.tables.pathcolumns import PathColumns
 
@@ -75,6 +76,8 @@ def _of_table(core: Core, tree: Tree, path: str, name: str) -> Shape | None:
         return None
     if table.spec.format is not Format.PARQUET:
         return None
+    for scan in table.scans:
+        _refuse_int96(scan.options, scan.files[0].path)
     files = len(table.entries)
     return Shape(
         table.schema,
@@ -112,6 +115,15 @@ def _of_lines(
     )
 
 
+def _refuse_int96(options: tuple[tuple[str, str], ...], path: str) -> None:
+    """Iceberg has no such moments, and its readers take them for nanoseconds, which end in 2262."""
+    if INT96 in dict(options):
+        raise Precondition(
+            f"{path} has moments of 96 bits (INT96), which Iceberg does not have.",
+            hint="Write its rows again: trunkline table write, or lake.write_table.",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     schema: Schema
@@ -132,6 +144,7 @@ class Seen:
         if len(known) + len(fresh) > MOST_SEEN:
             known = self._known = {one[1]: known[one[1]] for one in fields if one[1] in known}
         for one, fact in zip(fresh, facts, strict=True):
+            _refuse_int96(fact.shape.options, one[0].decode())
             known[one[1]] = _Known(fact.shape.schema, fact.rows)
         return [known[one[1]] for one in fields]
 

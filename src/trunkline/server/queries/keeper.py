@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import tempfile
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from threading import Condition, Lock, Thread
-from time import monotonic, time
+from time import monotonic
 from uuid import uuid4
 from weakref import WeakKeyDictionary, finalize, ref
 
 from trunkline.engine.options import machine_memory
-from trunkline.errors import Failed, Precondition, TimedOut, TooLarge, TooManyRequests
+from trunkline.errors import (
+    DiskFull,
+    Failed,
+    Precondition,
+    TimedOut,
+    TooLarge,
+    TooManyRequests,
+    TrunklineError,
+)
 from trunkline.model.access import LAKE, Permission, Principal
 from trunkline.model.commits import DEFAULT_PROJECT, RepoName
 from trunkline.model.time import now_micros
+from trunkline.query.answer_files import forget_answers, own_folder
 from trunkline.query.ask import Engine
 from trunkline.query.kept import Kept
 from trunkline.query.result import Result
@@ -25,6 +34,7 @@ from trunkline.sdk.wire.sql import NewQuery, QueryState
 from trunkline.server.queries.query import Query, Stopped, no_query, ours
 from trunkline.server.queries.spool import Spool
 from trunkline.server.service import Service
+from trunkline.storage.disk import spare
 
 AT_ONCE = 3
 """Queries that run at the same time; of one person at most one less, so that others get on."""
@@ -33,25 +43,18 @@ MOST_TEXT = 1 << 20
 MOST_KEPT = 50
 """Of one person: the oldest that have ended give way."""
 KEPT_SECONDS = 600.0
+SHORT_SECONDS = 30.0
+"""How long rows that nobody looks at are kept where the disk is nearly full."""
 KEPT_BYTES = 16 << 30
 AGAIN_SECONDS = 0.1
 """An engine that was told to stop between two of its steps did not hear it: it is told again."""
 
-
-FOLDER = "answers"
-LEFT_SECONDS = 86_400.0
-
-
-def _own_folder(place: Path) -> Path:
-    """A folder on the lake's own disk, which has room; temporary ones are often in memory.
-
-    What a server that was killed has left behind goes after a day.
-    """
-    place.mkdir(mode=0o700, exist_ok=True)
-    for left in place.iterdir():
-        if time() - left.stat().st_mtime > LEFT_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(dir=place))
+UNHEARD_SECONDS = 1.0
+"""What an engine does not hear for so long it cannot hear: nobody waits for it any longer."""
+LOOK_SECONDS = 0.5
+"""How often the space that queries take on disk is looked at, while there are any."""
+ERASED_SECONDS = 5.0
+"""How soon rows of what others erase are gone. Before rows are given out it is looked at too."""
 
 
 class Keeper:
@@ -62,15 +65,17 @@ class Keeper:
         self._timeout = service.settings.seconds("sql.timeout")
         memory = service.settings.number("sql.memory") or machine_memory() // 2
         share = f"{max(64, (memory // AT_ONCE) >> 20)}MiB"
-        self._kept = Kept(service.lake._core, memory=share, apart=True)
-        self._folder = _own_folder(service.lake._folder / FOLDER)
+        self._reserve = _size(service.settings["sql.reserve"].value)
+        self._kept = Kept(service.lake._core, memory=share, apart=True, reserve=self._reserve)
+        self._lake_folder = service.lake._folder
+        self._folder, lock = own_folder(self._lake_folder)
         self._queries: dict[str, Query] = {}
         self._queue: list[Query] = []
         self._running: set[Query] = set()
         self._changed = Condition()
         self._watcher: Thread | None = None
         self._closed = False
-        self._clear = finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._clear = finalize(self, _removed, self._folder, lock)
 
     def ask(self, who: Principal, asked: NewQuery) -> Query:
         """Take a query: it runs at once, or when it is its turn."""
@@ -78,7 +83,9 @@ class Keeper:
             raise TooLarge(f"A query has at most {MOST_TEXT:,} characters.")
         name = uuid4().hex
         project = asked.project or DEFAULT_PROJECT
-        query = Query(name, who, asked, project, Spool(self._folder / name))
+        spool = Spool(self._folder / name, reserve=self._reserve)
+        query = Query(name, who, asked, project, spool)
+        query.check = lambda: self._check_erased(query)
         with self._changed:
             if self._closed or len(self._queue) >= MOST_WAITING:
                 raise TooManyRequests("Too many queries wait already.", hint="Ask again later.")
@@ -88,6 +95,7 @@ class Keeper:
             if self._watcher is None:
                 self._watcher = Thread(target=self._watch, name="queries", daemon=True)
                 self._watcher.start()
+            self._changed.notify_all()
         return query
 
     def get(self, who: Principal, name: str) -> Query:
@@ -95,6 +103,7 @@ class Keeper:
         query = self._queries.get(name)
         if query is None or not query.is_for(who):
             raise no_query(name)
+        query.check()
         query.touched = monotonic()
         return query
 
@@ -152,6 +161,7 @@ class Keeper:
         state, error = QueryState.DONE, None
         try:
             query.step()
+            query.erased = self._kept.erased()
             query.result = self._result(query)
             query.step()
             query.spool.write(query.result.batches(), query.step)
@@ -162,9 +172,10 @@ class Keeper:
             if not isinstance(caught, Stopped | Exception | KeyboardInterrupt):
                 raise
         finally:
-            if state is not QueryState.DONE:
+            if state is not QueryState.DONE or query.final:
                 query.spool.drop()
-            query.end(state, error)
+            if not query.final:
+                query.end(state, error)
             with self._changed:
                 self._running.discard(query)
                 self._start_next()
@@ -194,38 +205,89 @@ class Keeper:
             params=params,
             allowed=allowed,
             places=who.may(Permission.ADMIN, LAKE),
+            stop=query.stop_early,
         )
 
+    def _check_erased(self, query: Query) -> None:
+        """Before its rows are given out: they may be of what was erased since, here or elsewhere.
+
+        Which rows came from what cannot be told of every query, so none is spared.
+        """
+        if query.started is not None and query.erased != self._kept.erased():
+            if query.final:
+                with self._changed:
+                    self._forget(query)
+            raise no_query(query.id)
+
     def _watch(self) -> None:
-        """End what takes too long, repeat what was not heard, forget what nobody reads."""
+        """End what takes too long or too much, repeat what was not heard, forget what is old."""
+        erased = None
         while True:
             with self._changed:
                 if self._closed or not self._queries:
                     self._watcher = None
                     return
                 now = monotonic()
-                late = [one for one in self._running if now - one.running_since >= self._timeout]
-                unheard = [one for one in self._running if one.stopped is not None]
+                running = list(self._running)
                 self._forget_old(now)
-                self._changed.wait(AGAIN_SECONDS if unheard or late else self._pause(now))
-            for query in late:
-                query.stop(TimedOut(f"The query took longer than {self._timeout:g} seconds."))
-            for query in unheard:
-                with suppress(Exception):
-                    query.interrupt()
+            for query in running:
+                self._look_at(query, monotonic())
+            with suppress(TrunklineError):
+                before, erased = erased, self._kept.erased()
+                if before != erased:
+                    self._forget_erased(erased)
+            with self._changed:
+                if self._queries and not self._closed:
+                    self._changed.wait(self._pause(monotonic()))
+
+    def _look_at(self, query: Query, now: float) -> None:
+        if query.stopped is None and now - query.running_since >= self._timeout:
+            query.stop(TimedOut(f"The query took longer than {self._timeout:g} seconds."))
+        elif query.stopped is None and self._takes_the_reserve(query):
+            query.stop(
+                DiskFull(
+                    "The query needs more space on disk than there is.",
+                    hint="Read fewer columns or rows, or free some space on the server.",
+                )
+            )
+        elif query.stopped is not None:
+            with suppress(Exception):
+                query.interrupt()
+            if now - query.stopped_at >= UNHEARD_SECONDS and not query.final:
+                late = isinstance(query.stopped, TimedOut | DiskFull)
+                query.end(QueryState.FAILED if late else QueryState.CANCELLED, query.stopped)
+
+    def _takes_the_reserve(self, query: Query) -> bool:
+        folder = query.stop_early.spill
+        with suppress(OSError):
+            if folder and spare(folder, self._reserve) < 0:
+                return any(one.stat().st_size for one in os.scandir(folder))
+        return False
+
+    def _forget_erased(self, erased: int) -> None:
+        with self._changed:
+            old = [one for one in self._queries.values() if one.final and one.erased != erased]
+            for query in old:
+                self._forget(query)
+        if old:
+            forget_answers(self._lake_folder)
 
     def _pause(self, now: float) -> float:
-        """Seconds until something may be late or too old."""
+        """Seconds until something may be late, too old or too large."""
+        if any(one.stopped is not None for one in self._running):
+            return AGAIN_SECONDS
         ends = [one.running_since + self._timeout for one in self._running]
         ends += [one.touched + KEPT_SECONDS for one in self._queries.values() if one.final]
-        return max(0.01, min(ends, default=now + KEPT_SECONDS) - now)
+        most = LOOK_SECONDS if self._running else ERASED_SECONDS
+        return max(0.01, min(most, min(ends, default=now + most) - now))
 
     def _forget_old(self, now: float) -> None:
         ended = sorted((one for one in self._queries.values() if one.final), key=_touched)
         size = sum(one.spool.size for one in ended)
         count = Counter(_key(one.owner) for one in ended)
+        full = any(one.spool.size for one in ended) and spare(self._folder, self._reserve) < 0
         for query in ended:
-            old = now - query.touched >= KEPT_SECONDS
+            old = now - query.touched >= (SHORT_SECONDS if full else KEPT_SECONDS)
             if old or size > KEPT_BYTES or count[_key(query.owner)] > MOST_KEPT:
                 size -= query.spool.size
                 count[_key(query.owner)] -= 1
@@ -234,6 +296,15 @@ class Keeper:
     def _forget(self, query: Query) -> None:
         self._queries.pop(query.id, None)
         query.spool.drop()
+
+
+def _size(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _removed(folder: Path, lock: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(lock)
 
 
 def _key(who: Principal) -> tuple[str, str]:

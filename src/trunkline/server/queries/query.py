@@ -10,12 +10,13 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from trunkline.errors import Failed, NotFound, TrunklineError
+from trunkline.errors import DiskFull, Failed, NotFound, TrunklineError, Unavailable
 from trunkline.model.access import Permission, Principal
 from trunkline.model.time import now_micros
-from trunkline.query.result import Result
+from trunkline.query.result import Result, Stop
 from trunkline.sdk.wire.sql import NewQuery, QueryInfo, QueryState
 from trunkline.server.queries.spool import Spool
+from trunkline.storage.disk import is_full
 
 log = logging.getLogger("trunkline.server")
 
@@ -42,6 +43,12 @@ class Query:
     started: int | None = None
     ended: int | None = None
     running_since: float = 0.0
+    stopped_at: float = 0.0
+    erased: int = 0
+    """The last erasure before it began to read: none came after, or its rows are gone."""
+    stop_early: Stop = field(default_factory=Stop)
+    check: Callable[[], None] = lambda: None
+    """Refuses to give its rows out."""
     touched: float = field(default_factory=monotonic)
     _waiting: set[Callable[[], None]] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
@@ -81,18 +88,24 @@ class Query:
         self.touched = monotonic()
         if self.error is not None:
             raise self.error
+        self.check()
         return self.spool
 
     # -- its run -----------------------------------------------------------------------------
 
     def stop(self, why: TrunklineError) -> None:
         """Have it end. What runs in an engine is interrupted."""
-        self.stopped = self.stopped or why
+        if self.stopped is None:
+            self.stopped, self.stopped_at = why, monotonic()
         self.interrupt()
 
     def interrupt(self) -> None:
-        if self.stopped is not None and self.result is not None and not self.final:
+        if self.stopped is None or self.final:
+            return
+        if self.result is not None:
             self.result.cancel()
+        else:
+            self.stop_early.cancel()
 
     def step(self) -> None:
         """Some rows more, or something else that is new."""
@@ -157,5 +170,9 @@ def ours(error: BaseException) -> TrunklineError:
     """What to say of whatever a query ended in."""
     if isinstance(error, TrunklineError):
         return error
+    if is_full(error):
+        return DiskFull("The server has no space left.", hint="Free some, then ask again.")
+    if isinstance(error, MemoryError):
+        return Unavailable("The server has no memory left for this query.", hint="Ask for less.")
     log.error("bug in a query", exc_info=error)
     return Failed(f"The query failed: {type(error).__name__}.")

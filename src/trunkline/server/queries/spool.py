@@ -9,21 +9,32 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trunkline.errors import TooLarge
+from trunkline.errors import DiskFull, TooLarge
 from trunkline.sdk.wire.arrow import options, stepped
+from trunkline.storage.disk import spare
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_ROWS = 100_000_000
 MOST_BYTES = 4 << 30
+SMALL = 1 << 20
+"""So much is written in any case: a disk that is nearly full can still be asked about."""
 
 
 class Spool:
     """One writer, any number of readers. Rows are numbered from 0."""
 
-    def __init__(self, path: Path, *, rows: int = MOST_ROWS, size: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        rows: int = MOST_ROWS,
+        size: int = MOST_BYTES,
+        reserve: int | None = None,
+    ) -> None:
         self.path = path
+        self._reserve = reserve
         self.rows = self.size = 0
         self.schema: pa.Schema | None = None
         self._most = rows, size
@@ -40,6 +51,7 @@ class Spool:
                 self.schema = reader.schema
                 for batch in stepped(reader):
                     place = sink.tell()
+                    self._refuse_full(place + batch.nbytes, batch.nbytes)
                     writer.write_batch(batch)
                     self._refuse(self.rows + batch.num_rows, sink.tell())
                     self._places.append(place)
@@ -56,6 +68,13 @@ class Spool:
             raise TooLarge(
                 f"The answer has more than {most}, which is the most that is kept.",
                 hint="Add a LIMIT, or read the table itself, as a stream.",
+            )
+
+    def _refuse_full(self, size: int, more: int) -> None:
+        if size > SMALL and spare(self.path.parent, self._reserve) < more:
+            raise DiskFull(
+                "The server has no space left for the rows of this query.",
+                hint="Add a LIMIT, or free some space on the server.",
             )
 
     def batches(self, start: int = 0, count: int | None = None) -> Iterator[pa.RecordBatch]:

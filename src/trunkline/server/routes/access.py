@@ -42,8 +42,11 @@ def list_users(call: Caller, limit: Limit = 100, cursor: Cursor = None) -> Page[
 
 
 @routes.POST("/users", ADMIN_LAKE, status_code=201)
-def create_user(call: Caller, body: NewUser) -> User:
-    return call.lake.create_user(body.name, body.password, body.email, body.roles)
+async def create_user(call: Caller, body: NewUser) -> User:
+    lake = call.lake
+    return await call.service.passwords.run(
+        lambda: lake.create_user(body.name, body.password, body.email, body.roles)
+    )
 
 
 @routes.GET("/users/{name}", ANYBODY)
@@ -66,17 +69,19 @@ def delete_user(call: Caller, name: str) -> None:
 
 
 @routes.PUT("/users/{name}/password", ANYBODY, status_code=204)
-def set_password(call: Caller, name: str, body: NewPassword) -> None:
+async def set_password(call: Caller, name: str, body: NewPassword) -> None:
     """One's own, if the current one is given; anybody's for an admin."""
-    core, who = call.service.lake._core, call.who
+    core, who, places = call.service.lake._core, call.who, call.service.passwords
     if not who.may(Permission.ADMIN, LAKE):
         if not _is_self(call, name) or who.kind == "job":
             raise NotAllowed(f"{who.name} may not set the password of others.")
-        call.service.throttle.check(name, call.address)
-        if users.check_password(core, name, body.current or "") is None:
-            call.service.throttle.failed(name, call.address)
-            raise NotAllowed("The current password is wrong.")
-    users.set_password(core, who.name, name, body.password, keep=who.token)
+        current = body.current or ""
+        with call.service.throttle.attempt(name, call.address):
+            if await places.run(lambda: users.check_password(core, name, current)) is None:
+                raise NotAllowed("The current password is wrong.")
+    await places.run(
+        lambda: users.set_password(core, who.name, name, body.password, keep=who.token)
+    )
 
 
 @routes.PUT("/grants", ADMIN_BODY)

@@ -15,7 +15,15 @@ from trunkline.model.workers import WorkerInfo
 from trunkline.schedule.ticker import Ticker
 from trunkline.sdk.wire.running import API_VERSION, Fired, Info, RanJob, Running
 from trunkline.sdk.wire.values import Page
-from trunkline.server.calls import ANYBODY, PUBLIC, Call, Caller, Routes
+from trunkline.server.calls import (
+    ANYBODY,
+    PUBLIC,
+    READ_SOMETHING,
+    WRITE_SOMETHING,
+    Call,
+    Caller,
+    Routes,
+)
 from trunkline.server.hidden_inputs import shown_batches, shown_job, shown_jobs
 from trunkline.server.service import Service
 from trunkline.storage.catalog import Session, flows, jobs, repos, workers
@@ -42,10 +50,9 @@ def info(call: Caller) -> Info:
     )
 
 
-@routes.GET("/workers", ANYBODY)
+@routes.GET("/workers", READ_SOMETHING)
 def list_workers(call: Caller) -> Page[WorkerInfo]:
     """Who runs jobs here: workers of this server, and those elsewhere that reach the lake."""
-    call.require_some()
     return Page(_workers(call.service))
 
 
@@ -72,10 +79,9 @@ def running(call: Caller, since: Since = None, oldest: Oldest = None) -> Running
     return Running(now, shown_jobs(call, unfinished), shown, made)
 
 
-@routes.POST("/run", ANYBODY)
+@routes.POST("/run", WRITE_SOMETHING)
 def fire(call: Caller) -> Fired:
     """Fire what is due by now, without waiting for the clock; workers run it."""
-    call.require_writer()
     ticker = Ticker(call.service.lake._core)
     ticker.fire_due(waits=False)
     return Fired(ticker.fired)

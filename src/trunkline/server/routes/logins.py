@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from trunkline.errors import NotAuthenticated, Precondition
@@ -28,21 +29,23 @@ def login_ways(call: Caller) -> LoginWays:
 
 
 @routes.POST("/login", PUBLIC)
-def login(call: Caller, body: Login, response: Response) -> Principal:
+async def login(call: Caller, body: Login, response: Response) -> Principal:
     """A session in a cookie, for a browser. Programs have tokens."""
     _require_logins(call)
-    throttle = call.service.throttle
-    throttle.check(body.name, call.address)
+    with call.service.throttle.attempt(body.name, call.address):
+        name = await call.service.passwords.run(lambda: _checked(call, body))
+    return await run_in_threadpool(_welcome, call, response, name)
+
+
+def _checked(call: Call, body: Login) -> str:
     found = users.check_password(_core(call), body.name, body.password)
     if found is None:
-        throttle.failed(body.name, call.address)
         # A password is easily typed where the name belongs: only names that exist are told.
         with _core(call).database.read() as session:
             real = catalog.user(session, body.name) is not None
         call.notes["target"] = body.name if real else "an unknown name"
         raise NotAuthenticated("The name or the password is wrong.")
-    throttle.succeeded(body.name, call.address)
-    return _welcome(call, response, found.name)
+    return found.name
 
 
 @routes.POST("/logout", PUBLIC, status_code=204)
@@ -58,32 +61,37 @@ def logout(call: Caller, response: Response) -> None:
 
 
 @routes.POST("/setup", PUBLIC, status_code=201)
-def set_up(call: Caller, body: Setup, response: Response) -> Principal:
+async def set_up(call: Caller, body: Setup, response: Response) -> Principal:
     """Make the first user, who is admin, with the token that the server showed at its start."""
     _require_logins(call)
-    throttle = call.service.throttle
-    throttle.check("", call.address)
-    made = access.set_up(_core(call), body.token, body.name, body.password)
-    if made is None:
-        throttle.failed("", call.address)
-        raise NotAuthenticated(
-            "This set-up token is not good: it is wrong, or was used.",
-            hint="Start the server again for another; there is none once there are users.",
+    core = _core(call)
+    with call.service.throttle.attempt("", call.address):
+        made = await call.service.passwords.run(
+            lambda: access.set_up(core, body.token, body.name, body.password)
         )
-    return _welcome(call, response, made.name)
+        if made is None:
+            raise NotAuthenticated(
+                "This set-up token is not good: it is wrong, or was used.",
+                hint="Start the server again for another; there is none once there are users.",
+            )
+    return await run_in_threadpool(_welcome, call, response, made.name)
 
 
 @routes.GET("/login/oidc", PUBLIC, response_class=RedirectResponse, status_code=302)
-def oidc_start(call: Caller, request: Request) -> Response:
+async def oidc_start(call: Caller, request: Request) -> Response:
     """To the single sign-on."""
     _require_logins(call)
-    return oidc.start(call.service, request)
+    return await call.service.sign_ons.run(lambda: oidc.start(call.service, request))
 
 
 @routes.GET("/login/oidc/callback", PUBLIC, response_class=RedirectResponse, status_code=302)
-def oidc_callback(call: Caller, request: Request) -> Response:
+async def oidc_callback(call: Caller, request: Request) -> Response:
     """Back from the single sign-on, with a code that it takes for an identity."""
     _require_logins(call)
+    return await call.service.sign_ons.run(lambda: _signed_on(call, request))
+
+
+def _signed_on(call: Call, request: Request) -> Response:
     identity = oidc.finish(call.service, request)
     settings = call.service.settings
     found = users.of_identity(

@@ -36,6 +36,7 @@ from trunkline.server.calls import (
     ANYBODY,
     MAINTAIN_REPO,
     READ_REPO,
+    READ_SOMETHING,
     WRITE_REPO,
     WRITE_SOMETHING,
     Call,
@@ -286,10 +287,9 @@ def steer_backfill(call: Caller, backfill: str, action: str) -> Backfill:
 # -- pools -------------------------------------------------------------------------------------
 
 
-@routes.GET("/pools", ANYBODY)
+@routes.GET("/pools", READ_SOMETHING)
 def list_pools(call: Caller, limit: Limit = 100, cursor: Cursor = None) -> Page[Pool]:
     """Limits on how many jobs run at once, with what runs and waits in each."""
-    call.require_some()
     found = [Pool(**one) for one in call.lake.pools()]
     return page(found, lambda one: one.name, limit, cursor)
 

@@ -39,12 +39,12 @@ Wait = Annotated[float, Parameter(ge=0, le=MOST_WAIT, description="Seconds to wa
 Start = Annotated[
     int | None, Parameter(ge=0, le=2**53, description="The row to begin at, instead of a cursor.")
 ]
-_ANY = Needs(On.BODY, Permission.READ)
+_SOMETHING = Needs(On.SOMEWHERE, Permission.READ)
 _ROWS = {200: {"content": {ARROW: {}}, "description": "The rows."}}
 _RUN = {200: {"content": {CSV: {}, JSON: {}, ARROW: {}}, "description": "The rows."}}
 
 
-@routes.POST("/sql", _ANY)
+@routes.POST("/sql", _SOMETHING)
 async def ask(call: Caller, body: NewQuery) -> QueryInfo:
     """Ask a query, and wait a little for its end.
 
@@ -65,7 +65,7 @@ async def list_queries(call: Caller, limit: Limit = 100, cursor: Cursor = None) 
     return page(found, lambda one: f"{one.created:020}-{one.id}", limit, cursor)
 
 
-@routes.POST("/sql/run", _ANY, response_class=Response, responses=_RUN)
+@routes.POST("/sql/run", _SOMETHING, response_class=Response, responses=_RUN)
 async def run(call: Caller, request: Request, body: NewQuery) -> Response:
     """Ask a query and get its rows: CSV, JSON or Arrow, as the Accept header says."""
     keeper = keeper_of(call.service)
@@ -88,7 +88,7 @@ async def run(call: Caller, request: Request, body: NewQuery) -> Response:
     return _Dropping(pieces, keeper, query, kind)
 
 
-@routes.POST("/sql/into", _ANY, status_code=201)
+@routes.POST("/sql/into", _SOMETHING, status_code=201)
 async def run_into(call: Caller, request: Request, body: NewInto) -> Commit:
     """Ask a query and write its rows as a table, in one commit that says where they are from."""
     target = _target(call, body.target, body.project)
@@ -107,7 +107,7 @@ async def get_query(
 ) -> QueryInfo:
     """How far a query is. Whoever waits is answered when it has ended; or before, as soon as its
     columns are known, or so many rows are there."""
-    found = keeper_of(call.service).get(call.who, query)
+    found = await run_in_threadpool(keeper_of(call.service).get, call.who, query)
 
     def ready() -> bool:
         known = columns and found.result is not None
@@ -127,14 +127,14 @@ async def get_rows(
     wait: Wait = MOST_WAIT,
 ) -> RowsPage:
     """A page of rows. Of a query that still runs they come as soon as they are there."""
-    found = keeper_of(call.service).get(call.who, query)
+    found = await run_in_threadpool(keeper_of(call.service).get, call.who, query)
     if start is None:
         start = row_of(cursor)
     elif cursor is not None:
         raise Usage("A page begins at a row or at a cursor, not at both.")
     if not await found.until(lambda: found.spool.rows >= start + limit, wait):
         raise Precondition(f"The query {query} still runs.", hint="Ask for its rows again later.")
-    spool, result = found.rows(), found.result
+    spool, result = await run_in_threadpool(found.rows), found.result
     assert result is not None
     rows = await run_in_threadpool(
         lambda: [row for batch in spool.batches(start, limit) for row in rows_of(batch)]
@@ -155,7 +155,7 @@ async def get_arrow(
 
     With `follow` they come while the query runs: if it fails then, the stream has no end.
     """
-    found = keeper_of(call.service).get(call.who, query)
+    found = await run_in_threadpool(keeper_of(call.service).get, call.who, query)
     if limit is not None:
         await found.until(lambda: found.spool.rows >= limit and found.spool.schema is not None)
         rows = stream_bytes(found.rows().reader(limit))
@@ -165,10 +165,10 @@ async def get_arrow(
     return StreamingResponse(followed(found), media_type=ARROW)
 
 
-@routes.POST("/sql/{query}/into", _ANY, status_code=201)
+@routes.POST("/sql/{query}/into", Needs(On.BODY, Permission.WRITE), status_code=201)
 async def into(call: Caller, query: str, body: Into) -> Commit:
     """Write the rows of a query that is done as a table."""
-    found = keeper_of(call.service).get(call.who, query)
+    found = await run_in_threadpool(keeper_of(call.service).get, call.who, query)
     target = _target(call, body.target, found.project)
     if not found.final:
         raise Precondition(f"The query {query} still runs.", hint="Wait until it is done.")

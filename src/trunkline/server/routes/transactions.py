@@ -45,24 +45,22 @@ _BYTES = {
 @routes.POST("/transactions", WRITE_SOMETHING, status_code=201)
 def begin_transaction(call: Caller, body: NewTransaction) -> OpenTransaction:
     """Open a transaction, or say that an open one is still wanted."""
-    call.require_writer()
     sweep(call.lake._folder)
     return leasing.begin(call.lake._core, body.id, call.who.name)
 
 
 @routes.DELETE("/transactions/{txn}", WRITE_SOMETHING, status_code=204)
 def drop_transaction(call: Caller, txn: str) -> None:
-    """Throw away what was uploaded."""
-    leasing.drop(call.lake._core, txn, call.who.name)
-    Parts(call.lake._folder, txn).remove()
+    """Throw away what was uploaded. What is not there, or another's, is no error."""
+    parts = Parts(call.lake._folder, txn)
+    if leasing.drop(call.lake._core, txn, call.who.name):
+        parts.remove()
 
 
 @routes.POST("/transactions/{txn}/commit", WRITE_SOMETHING, largest=LARGEST_MANY)
 def commit_transaction(call: Caller, txn: str, body: Ending) -> Page[Commit]:
     """Do everything, or nothing. Asked again, the answer is the same."""
-    done = end(call, txn, body)
-    Parts(call.lake._folder, txn).remove()
-    return Page(done)
+    return Page(end(call, txn, body))
 
 
 @routes.PUT("/transactions/{txn}/objects", WRITE_SOMETHING, openapi_extra=_BYTES)

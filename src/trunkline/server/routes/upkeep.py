@@ -13,19 +13,19 @@ from trunkline.model.refs import parse_repo
 from trunkline.sdk.results import Status
 from trunkline.sdk.wire.upkeep import Collect, Erase, Examine, Forget, SecretValue
 from trunkline.sdk.wire.values import Page
-from trunkline.server.calls import ADMIN_LAKE, ANYBODY, Caller, Needs, On, Routes
+from trunkline.server.calls import ADMIN_LAKE, READ_SOMETHING, Caller, Needs, On, Routes
 from trunkline.server.paging import Cursor, Limit, page
 
 routes = Routes(tags=["upkeep"])
 
 
-@routes.GET("/status", ANYBODY)
+@routes.GET("/status", READ_SOMETHING)
 def status(call: Caller) -> Status:
     """The lake at a glance. Numbers are of all of it; names are those that the caller may see."""
-    call.require_some()
     found = call.lake.status()
     if not call.who.may(Permission.ADMIN, LAKE):
-        found = replace(found, location="", catalog="", store="")
+        held = found.held and "it is a copy of another lake"
+        found = replace(found, location="", catalog="", store="", held=held)
 
     def seen(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(call.visible(names, parse_repo))

@@ -13,10 +13,12 @@ import anyio.from_thread
 import anyio.to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from trunkline.errors import TrunklineError
+from trunkline.errors import DiskFull, TrunklineError
 from trunkline.model.access import AuditEntry
 from trunkline.model.time import now_micros
+from trunkline.server.auth.standing import Standing
 from trunkline.server.calls import Call
+from trunkline.server.failures import unforeseen
 from trunkline.server.logs import RequestIds
 from trunkline.server.s3.asked import Asked, asked
 from trunkline.server.s3.bodies import checked
@@ -68,7 +70,10 @@ class S3App:
         if not await body.left_behind(scope):
             answer.headers["Connection"] = "close"
         try:
-            await self._send(answer, request_id, scope["method"], send)
+            call: Call | None = scope["state"].get("call")
+            who = call.principal if call is not None else None
+            standing = Standing(self._service, who) if who is not None else None
+            await self._send(answer, request_id, scope["method"], send, standing)
         except TrunklineError as error:
             # The answer has begun: to end the connection in the middle is all that is left.
             log.error("S3 request %s was cut off: %s", request_id, error)
@@ -104,10 +109,14 @@ class S3App:
             answer = _refused(translated(error), scope, request_id)
             if answer.status >= 500:
                 log.warning("S3 request %s: %s", request_id, error)
+        except RecursionError:
+            too_deep = S3Error("InvalidRequest", "This request is nested too deeply.")
+            answer = _refused(too_deep, scope, request_id)
         except Exception as error:
-            log.exception("bug in %s %s", scope["method"], scope["path"], exc_info=error)
-            said = f"{type(error).__name__} (this is a bug; the server's log has more)"
-            answer = _refused(S3Error("InternalError", said), scope, request_id)
+            said = unforeseen(error, f"{scope['method']} {scope['path']}")
+            full = isinstance(said, DiskFull)
+            shown = translated(said) if full else S3Error("InternalError", said.message)
+            answer = _refused(shown, scope, request_id)
         self._record(scope, call, doing, answer)
         return answer
 
@@ -148,7 +157,14 @@ class S3App:
 
     # -- on the way out ----------------------------------------------------------------------
 
-    async def _send(self, answer: Answer, request_id: str, method: str, send: Send) -> None:
+    async def _send(
+        self,
+        answer: Answer,
+        request_id: str,
+        method: str,
+        send: Send,
+        standing: Standing | None,
+    ) -> None:
         headers = {"x-amz-request-id": request_id, **answer.headers}
         whole = answer.body if isinstance(answer.body, bytes) else None
         if whole is not None and answer.status not in (204, 304):
@@ -162,6 +178,8 @@ class S3App:
         held = b""
         # A piece is sent when the next one is there: the last only after the hash was compared.
         while (piece := await self._run(partial(next, answer.body, _END))) is not _END:
+            if standing is not None:
+                await standing.check()
             if held:
                 await send({"type": "http.response.body", "body": held, "more_body": True})
             held = piece

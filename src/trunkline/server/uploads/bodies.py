@@ -105,13 +105,19 @@ async def spooled(
     """The whole body as a file to read from: in memory, or without a name on disk."""
     check_length(request, folder)
     place = await run_in_threadpool(_made, folder)
-    with tempfile.SpooledTemporaryFile(IN_MEMORY, dir=str(place)) as file:
-        try:
-            await pour(request, file.write, keep)
-        except OSError as error:
-            raise DiskFull(f"The server cannot take this: {error.strerror}.") from None
-        file.seek(0)
-        yield cast("BinaryIO", file)
+    budget = request.app.state.service.bodies
+    room = IN_MEMORY if budget.take(IN_MEMORY) else 0
+    try:
+        # Where there is no room in memory it goes to disk from its first byte on.
+        with tempfile.SpooledTemporaryFile(room or 1, dir=str(place)) as file:
+            try:
+                await pour(request, file.write, keep)
+            except OSError as error:
+                raise DiskFull(f"The server cannot take this: {error.strerror}.") from None
+            file.seek(0)
+            yield cast("BinaryIO", file)
+    finally:
+        budget.free(room)
 
 
 def _joined(write: Callable[[bytes], object], parts: list[bytes]) -> None:

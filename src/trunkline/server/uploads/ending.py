@@ -32,6 +32,7 @@ from trunkline.sdk.writer import CommitWriter, LakeTransaction, lines_at
 from trunkline.server.calls import Call
 from trunkline.server.declaring import require_apply
 from trunkline.server.uploads.leasing import hold
+from trunkline.server.uploads.parts import Parts
 from trunkline.server.uploads.receipts import Receipts
 from trunkline.storage.catalog import Session, commits, refs, repos
 from trunkline.storage.objects.keys import KeyMaker, txn_of
@@ -54,13 +55,16 @@ def end(call: Call, txn: str, body: Ending) -> list[Commit]:
     core = call.lake._core
     try:
         started = hold(core, txn, call.who.name)
-        return _end(call, txn, started, body)
+        done = _end(call, txn, started, body)
     except LeaseLost:
         # Either the client was silent for too long, or this very request has been made before.
-        done = _done_before(core, txn, made)
-        if done is None:
+        before = _done_before(core, txn, made)
+        if before is None:
             raise
-        return done
+        return before
+    # Only here is it known to have been the caller's.
+    Parts(call.lake._folder, txn).remove()
+    return done
 
 
 def _require(call: Call, body: Ending) -> None:

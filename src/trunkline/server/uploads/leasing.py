@@ -61,12 +61,14 @@ def hold(core: Core, txn: str, holder: str) -> int:
     return started
 
 
-def drop(core: Core, txn: str, holder: str) -> None:
-    """End a transaction without a commit. What is not there is no error."""
+def drop(core: Core, txn: str, holder: str) -> bool:
+    """End a transaction without a commit; whether there was one of the holder's."""
     with core.database.write(durable=False) as session:
         found = leases.find(session, txn)
-        if found is not None and (found["kind"], found["holder"]) == (KIND, holder):
-            leases.release(session, txn)
+        if found is None or (found["kind"], found["holder"]) != (KIND, holder):
+            return False
+        leases.release(session, txn)
+    return True
 
 
 def _gone(txn: str) -> LeaseLost:

@@ -43,6 +43,12 @@ class Session(Protocol):
         ...
 
 
+Seat = tuple[str, str, str]
+"""What tells a catalog from a copy of it: two of the three stay when it is moved, or served by
+another machine; of a copy, one at most is the same.
+"""
+
+
 class Database(Protocol):
     """Opens transactions. Every session sees one consistent state of the database.
 
@@ -63,6 +69,10 @@ class Database(Protocol):
         Only one write transaction runs at a time, over all processes. With
         `durable=False` a power cut may undo it; use it for what dies with the process.
         """
+        ...
+
+    def seat(self, session: Session) -> Seat:
+        """Where it is now."""
         ...
 
     def damage(self) -> list[str]:

@@ -148,12 +148,13 @@ def blocking(session: Session, row: DeliveryRow) -> Delivery | None:
 
 def waiting(session: Session) -> list[tuple[DeliveryRow, bool]]:
     """The oldest that is not over of each target whose pipeline is not paused, and whether
-    newer ones wait behind it."""
+    newer ones wait behind it. Nothing is sent by a copy of a lake (`identity`)."""
     rows = session.all(
         f"""SELECT {_COLUMNS}, f.last AS last FROM deliveries d
             JOIN ({_FIRST}) f ON f.repo = d.repo AND f.target = d.target AND f.first = d.position
             {_PARENTS}
             WHERE d.finished IS NULL AND coalesce(p.paused, 0) = 0
+            AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'held')
             ORDER BY d.created, d.repo, d.target"""
     )
     return [(_delivery(row), row["last"] > row["position"]) for row in rows]
@@ -308,11 +309,6 @@ def unfinished_places(session: Session) -> list[tuple[int, str]]:
            WHERE d.finished IS NULL"""
     )
     return [(row["repo"], row["commit_id"]) for row in rows]
-
-
-def lake_id(session: Session) -> str:
-    row = session.one("SELECT value FROM meta WHERE name = 'lake'")
-    return str(row["value"]) if row else ""
 
 
 def remove(session: Session, repo: int) -> None:

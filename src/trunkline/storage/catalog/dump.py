@@ -38,9 +38,9 @@ def dump(url: str, base: Path) -> Iterator[bytes]:
                 yield _line(list(row))
 
 
-def load(lines: Iterable[bytes], url: str, base: Path, store: str) -> None:
+def load(lines: Iterable[bytes], url: str, base: Path, store: str, again: bool = False) -> None:
     """Make a catalog of what `dump` gave, and bring it to the present format; `store` is where
-    the objects are now. Erasures are to be done again.
+    the objects are now. Erasures are to be done again. With `again` it may have been made before.
     """
     rest = iter(lines)
     head = _read(next(rest, b""))
@@ -55,11 +55,14 @@ def load(lines: Iterable[bytes], url: str, base: Path, store: str) -> None:
     with _connected(url, base, write=True) as connection:
         tables = {table.name: table for table in _tables(connection)}
         if connection.execute(sa.text("SELECT count(*) FROM repos")).scalar_one():
-            raise AlreadyExists(
-                "This catalog has repos already.", hint="Restore into an empty one."
-            )
-        for name in ("meta", "projects"):
-            connection.execute(tables[name].delete())
+            known = sa.text("SELECT value FROM meta WHERE name = 'store'")
+            if not again or connection.execute(known).scalar_one() != store:
+                raise AlreadyExists(
+                    "This catalog has repos already.", hint="Restore into an empty one."
+                )
+        for table in reversed(tables.values()):
+            if again or table.name in ("meta", "projects"):
+                connection.execute(table.delete())
         for table, rows in _grouped(rest, tables):
             connection.execute(table.insert(), rows)
         connection.execute(

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 
 from trunkline.model.entries import Entry
+from trunkline.storage.catalog import identity
 from trunkline.storage.catalog.database import Row, Session
 
 # Which bytes: object, offset and size. An empty file shares its offset with the next one.
@@ -45,8 +46,18 @@ def pending(session: Session) -> list[Row]:
     return list(session.all("SELECT * FROM erasures WHERE done = 0 ORDER BY position"))
 
 
-def complete(session: Session, key: str) -> None:
-    session.execute("UPDATE erasures SET done = 1 WHERE key = :key AND done = 0", {"key": key})
+def complete(session: Session, rows: Iterable[Row]) -> None:
+    """Those alone whose bytes were destroyed: of the same object more may be recorded by now."""
+    for row in rows:
+        session.execute(
+            "UPDATE erasures SET done = 1 WHERE position = :position AND done = 0",
+            {"position": row["position"]},
+        )
+
+
+def completed(session: Session) -> list[Row]:
+    """Erasures whose bytes must be nowhere."""
+    return list(session.all("SELECT path, key, start, size FROM erasures WHERE done > 0"))
 
 
 def unsettled(session: Session) -> dict[Place, set[tuple[int, str]]]:
@@ -68,8 +79,7 @@ def settle(session: Session, settled: Collection[Place]) -> None:
 
 def redacted(session: Session) -> int:
     """When trees were last written anew, in microseconds; 0 if never."""
-    row = session.one("SELECT value FROM meta WHERE name = 'redacted'")
-    return int(row["value"]) if row else 0
+    return int(identity.fact(session, "redacted") or 0)
 
 
 def changed(session: Session) -> int:
@@ -79,10 +89,7 @@ def changed(session: Session) -> int:
 
 
 def note_redaction(session: Session) -> None:
-    session.execute("DELETE FROM meta WHERE name = 'redacted'")
-    session.execute(
-        "INSERT INTO meta (name, value) VALUES ('redacted', :now)", {"now": str(session.now())}
-    )
+    identity.note(session, {"redacted": str(session.now())})
 
 
 def find(session: Session, entry: Entry) -> Row | None:

@@ -10,6 +10,7 @@ from trunkline.storage.catalog.database import Row, Session
 LEASE_MICROS = 10 * 60 * 1_000_000
 RENEW_SECONDS = 60.0
 BACKUP = "backup"
+ERASE = "erase"
 
 
 def take(
@@ -71,19 +72,31 @@ def live(session: Session) -> set[str]:
 
 
 def live_before(session: Session, moment: int) -> bool:
-    """Whether somebody is still at work who began before a moment."""
+    """Whether somebody is still at work who began before a moment, and may use what was there.
+    Who only says that something is being erased uses nothing.
+    """
     row = session.one(
-        "SELECT id FROM leases WHERE expires > :now AND started <= :moment LIMIT 1",
-        {"now": session.now(), "moment": moment},
+        """SELECT id FROM leases
+           WHERE expires > :now AND started <= :moment AND kind <> :kind LIMIT 1""",
+        {"now": session.now(), "moment": moment, "kind": ERASE},
     )
     return row is not None
 
 
 def backing_up(session: Session) -> bool:
     """Whether a backup is being taken, which needs everything that was there when it began."""
+    return _is_any(session, BACKUP)
+
+
+def erasing(session: Session) -> bool:
+    """Whether something is being erased, which may not be on the record yet."""
+    return _is_any(session, ERASE)
+
+
+def _is_any(session: Session, kind: str) -> bool:
     row = session.one(
         "SELECT id FROM leases WHERE kind = :kind AND expires > :now LIMIT 1",
-        {"kind": BACKUP, "now": session.now()},
+        {"kind": kind, "now": session.now()},
     )
     return row is not None
 

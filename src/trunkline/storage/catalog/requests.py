@@ -58,6 +58,11 @@ def forget(session: Session, owner: str, key: str) -> None:
     )
 
 
+def forget_answers(session: Session) -> None:
+    """Forget what was answered, to whomever: it may tell of what was erased."""
+    session.execute("DELETE FROM requests WHERE status IS NOT NULL")
+
+
 def prune(session: Session, keep_micros: int) -> int:
     """Remove what is older; how many."""
     return session.execute(

@@ -21,7 +21,7 @@ from trunkline.errors import (
     Usage,
     WrongFormat,
 )
-from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Session, not_text
+from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Seat, Session, not_text
 
 WAIT_SECONDS = 60
 # One lock for the whole catalog: the same promise that SQLite's single writer gives.
@@ -111,6 +111,16 @@ class ServerDatabase:
                     f"The connection to {self.url} broke during a commit: it may have happened.",
                     hint="Look for it before you retry, or retry with the same --key.",
                 ) from error
+
+    def seat(self, session: Session) -> Seat:
+        row = session.one(
+            """SELECT d.oid, CASE WHEN has_function_privilege('pg_control_system()', 'execute')
+                   THEN (SELECT system_identifier FROM pg_control_system()) END AS cluster
+               FROM pg_database d WHERE datname = current_database()"""
+        )
+        assert row is not None
+        one = f"{row['cluster']}/{row['oid']}"
+        return one, one, one
 
     def damage(self) -> list[str]:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from trunkline.errors import (
     WrongFormat,
 )
 from trunkline.model.time import now_micros
-from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Session, not_text
+from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Seat, Session, not_text
 
 BUSY_SECONDS = 60.0
 
@@ -87,6 +88,10 @@ class SqliteDatabase:
             yield
         finally:
             self._turn.release()
+
+    def seat(self, session: Session) -> Seat:
+        where = os.path.realpath(self.path)
+        return os.uname().nodename, where, str(os.stat(where).st_ino)
 
     def damage(self) -> list[str]:
         with self.read() as session:

@@ -19,6 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import obstore
+from obstore.exceptions import NotSupportedError, PreconditionError
 from obstore.store import MemoryStore, from_url
 
 from trunkline import errors
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 PIECE = 4 << 20
 AHEAD = 3
 _DELETE_BATCH = 1000
+_EDITS = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _CLIENT = ("timeout", "connect_timeout", "proxy_url")
@@ -123,7 +125,27 @@ class CloudStore:
         with self.writer(key) as writer:
             writer.write(data)
 
-    replace = put
+    def edit(self, key: str, change: Callable[[bytes], Buffer]) -> None:
+        for _ in range(_EDITS):
+            found = self._try(key, lambda: obstore.get(self._bucket, self._check(key)))
+            known = {"e_tag": found.meta["e_tag"], "version": found.meta["version"]}
+            version = cast(Any, {name: value for name, value in known.items() if value})
+            data = bytes(change(found.bytes().to_bytes()))
+            if not version:  # nothing to tell one version from the next
+                self.put(key, data)
+                return
+            try:
+                # In one request: uploads in parts know no condition.
+                obstore.put(self._bucket, key, data, mode=version, use_multipart=False)
+                return
+            except PreconditionError:
+                continue  # another was faster: change what that one wrote
+            except (NotSupportedError, NotImplementedError):
+                self.put(key, data)
+                return
+            except Exception as error:
+                raise self.error(error, key) from None
+        raise errors.Unavailable(f"Too many change {key} in {self._url}.", hint="Try again.")
 
     def writer(self, key: str, size: int | None = None) -> CloudWriter:
         return CloudWriter(self._bucket, self._check(key), size, self.error)

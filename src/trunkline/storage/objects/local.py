@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -23,6 +25,9 @@ _FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 _FORBIDDEN = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
 # As much as is written before the disk is told to start: the sync at the end then waits less.
 _AHEAD = 16 << 20
+# A file that is locked while an object is exchanged, and is gone afterwards.
+_EDITING = f"{TEMPORARY}edit.lock"
+_PATIENCE = 60.0
 # Objects never change: take away the permission to do so by accident.
 _MODE = 0o444
 
@@ -46,7 +51,9 @@ class LocalStore:
     def writer(self, key: str, size: int | None = None) -> LocalWriter:
         return LocalWriter(self, key)
 
-    replace = put
+    def edit(self, key: str, change: Callable[[bytes], Buffer]) -> None:
+        with self._editing():
+            self.put(key, change(self.get(key)))
 
     def get(self, key: str) -> bytes:
         with self._open(key) as fd:
@@ -94,7 +101,7 @@ class LocalStore:
                 raise self.writing(error) from None
 
     def abandoned(self) -> Iterator[ObjectInfo]:
-        return self._walk(TEMPORARY)
+        return (info for info in self._walk(TEMPORARY) if info.key != _EDITING)
 
     def uri(self, key: str) -> str:
         from urllib.parse import quote  # slow to load, and most commands never ask
@@ -150,6 +157,45 @@ class LocalStore:
             return errors.NotAllowed(f"May not read {key} in {self.root}: {error.strerror}.")
         return errors.Failed(f"Cannot read {key} in {self.root}: {error.strerror or error}.")
 
+    @contextmanager
+    def _editing(self) -> Iterator[None]:
+        """One who edits at a time, over all processes: the system ends it with its process."""
+        fd = self._lock()
+        try:
+            yield
+        finally:
+            # While it is locked: who waits for this file sees that it is gone, and makes another.
+            with suppress(FileNotFoundError):
+                os.unlink(self._base + _EDITING)
+            os.close(fd)
+
+    def _lock(self) -> int:
+        import fcntl  # only those who erase need it
+
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._make_folder(os.path.dirname(self._base + _EDITING))
+                fd = os.open(self._base + _EDITING, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            except OSError as error:
+                raise self.writing(error) from None
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(fd, self._base + _EDITING):
+                    return fd
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    os.close(fd)
+                    raise errors.Unavailable(
+                        f"Another process is erasing in {self.root}.",
+                        hint="Try again; what is recorded is erased by the next gc as well.",
+                    ) from None
+                time.sleep(0.02)
+            except OSError as error:
+                os.close(fd)
+                raise self.writing(error) from None
+            os.close(fd)
+
     def _open(self, key: str) -> _Reader:
         return _Reader(self, key)
 
@@ -190,9 +236,10 @@ class LocalStore:
 class LocalWriter:
     """An object under a temporary name. The file is made by the first write."""
 
-    def __init__(self, store: LocalStore, key: str) -> None:
-        self.key = check_key(key)
+    def __init__(self, store: LocalStore, key: str, any_name: bool = False) -> None:
+        self.key = key if any_name else check_key(key)
         self._store = store
+        self._temporary = "loose" if any_name else key
         self._fd = -1
         self._path = ""
         self._written = 0
@@ -201,7 +248,7 @@ class LocalWriter:
     def write(self, buffer: Buffer, /) -> None:
         if self._fd < 0:
             # Known before the file is there: an interruption may come right after it is made.
-            self._path = self._store.temporary_path(self.key)
+            self._path = self._store.temporary_path(self._temporary)
             self._fd = self._store.create(self._path)
         view = memoryview(buffer)
         try:
@@ -306,6 +353,13 @@ def _read_fully(fd: int, length: int) -> bytes:
         pieces.append(piece)
         missing -= len(piece)
     return b"".join(pieces)
+
+
+def _is_at(fd: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _sync_folder(folder: str) -> None:

@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
-from trunkline.storage.objects.local import PIECE, LocalStore
-from trunkline.storage.objects.port import ObjectInfo, ObjectStore
+from trunkline.storage.objects.local import PIECE, LocalStore, LocalWriter
+from trunkline.storage.objects.port import ObjectInfo, ObjectStore, ObjectWriter
 
 _AT_ONCE = 16
 
@@ -32,6 +32,9 @@ class LooseFiles(Protocol):
 
     def write(self, files: Mapping[str, bytes]) -> None:
         """New files, durable when this returns."""
+
+    def writer(self, name: str) -> ObjectWriter:
+        """Write a file piece by piece, in place of what was there: all of it or nothing."""
 
     def copy(self, names: Mapping[str, str]) -> None:
         """New files with the bytes of others, by their names: target from source. Durable."""
@@ -94,6 +97,9 @@ class LocalFiles:
                 os.fsync(file.fileno())
 
         self._make(files, make)
+
+    def writer(self, name: str) -> ObjectWriter:
+        return LocalWriter(self._store, name, any_name=True)
 
     def copy(self, names: Mapping[str, str]) -> None:
         def make(target: str) -> None:
@@ -191,6 +197,9 @@ class CloudFiles:
 
     def write(self, files: Mapping[str, bytes]) -> None:
         _together(files, lambda name: self._store.put(name, files[name]))
+
+    def writer(self, name: str) -> ObjectWriter:
+        return self._store.writer(name)
 
     def copy(self, names: Mapping[str, str]) -> None:
         _together(names, lambda target: self._store.copy(names[target], target))

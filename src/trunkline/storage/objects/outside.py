@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blake3 import blake3
@@ -219,8 +219,8 @@ class Routed(_Routed):
     def put(self, key: str, data: Buffer) -> None:
         super().put(_own(key), data)
 
-    def replace(self, key: str, data: Buffer) -> None:
-        super().replace(_own(key), data)
+    def edit(self, key: str, change: Callable[[bytes], Buffer]) -> None:
+        super().edit(_own(key), change)
 
     def writer(self, key: str, size: int | None = None) -> Any:
         writer: ObjectWriter = super().writer(_own(key), size)

@@ -17,7 +17,7 @@ What always holds, for every backend:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
@@ -102,8 +102,14 @@ class ObjectStore(Protocol):
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects, in batches where the store can. A missing one is no error."""
 
-    def replace(self, key: str, data: Buffer) -> None:
-        """Atomically exchange an existing object's bytes. Only `erase` has a reason to."""
+    def edit(self, key: str, change: Callable[[bytes], Buffer]) -> None:
+        """Exchange an object's bytes for what `change` makes of them. Only `erase` has a reason to.
+
+        Readers see the old bytes or the new ones. Of several who edit at once, in any process,
+        however long one of them was paused, none undoes what another did; so `change` may be
+        called more than once. Where a store knows no conditions (some that speak S3 do not) this
+        last promise does not hold.
+        """
 
     def abandoned(self) -> Iterator[ObjectInfo]:
         """Unfinished writes of processes that may be dead, as keys that `delete` accepts.

@@ -21,7 +21,7 @@ def probe(store: ObjectStore) -> None:
     store.put(key, b"first")
     try:
         _expect(_read(store, key) == b"first", f"{where} does not return what was written to it")
-        store.replace(key, b"second!")
+        store.edit(key, lambda _: b"second!")
         _expect(_read(store, key) == b"second!", f"{where} returns old bytes after an overwrite")
         _expect(store.get_range(key, 3, 3) == b"ond", f"{where} does not answer range reads")
         listed = [(info.key, info.size) for info in store.list(folder)]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from trunkline.errors import Usage
+from trunkline.errors import InvalidQuery, NotAllowed, Usage
 from trunkline.model.suggest import did_you_mean
+from trunkline.tables.reading.duck_tree import Misread, check_expression
 
 _CHANGING = frozenset(("rand", "random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "setseed"))
-_READING = ("read_", "scan_", "parquet_", "sniff_", "duckdb_", "pragma_", "glob", "query", "getenv")
 
 
 class Expression:
@@ -29,6 +29,13 @@ def expression(text: str, names: Sequence[str], what: str, *, changing: bool = F
 
     With `changing` it may be another one at each call, such as random().
     """
+    try:
+        return _checked(text, names, what, changing)
+    except RecursionError:
+        raise Usage(f"{what} is nested too deeply.", hint=_EXAMPLE) from None
+
+
+def _checked(text: str, names: Sequence[str], what: str, changing: bool) -> Expression:
     import sqlglot
     from sqlglot import exp
 
@@ -41,9 +48,8 @@ def expression(text: str, names: Sequence[str], what: str, *, changing: bool = F
     tree = found[0]
     if tree.find(exp.Query, exp.Star):
         raise Usage(f"{what} may not hold a query: {text}", hint=_EXAMPLE)
-    for call in tree.find_all(exp.Func):
-        name = (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower()
-        if name.startswith(_READING) or (name in _CHANGING and not changing):
+    for name in _called(text, what):
+        if name in _CHANGING and not changing:
             raise Usage(f"{what} may not call {name}(): {text}", hint=_EXAMPLE)
     known = {name.casefold(): name for name in names}
     named = [_column(column, known) for column in tree.find_all(exp.Column)]
@@ -58,6 +64,18 @@ def expression(text: str, names: Sequence[str], what: str, *, changing: bool = F
                 )
     used = known.keys() if tree.find(exp.Lambda) else columns.keys()
     return Expression(text.strip(), tuple(known[folded] for folded in used))
+
+
+def _called(text: str, what: str) -> Collection[str]:
+    """The functions that DuckDB, which runs it, finds in the text. It may read it otherwise."""
+    try:
+        return check_expression(text)
+    except Misread as error:
+        raise Usage(f"{what}: {error.message}", hint=_EXAMPLE) from None
+    except (NotAllowed, InvalidQuery) as error:
+        raise Usage(
+            f"{what}: {error.message.replace('SQL may', 'It may')}", hint=_EXAMPLE
+        ) from None
 
 
 def _column(given: Any, known: Container[str]) -> str:

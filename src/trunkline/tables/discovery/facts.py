@@ -14,7 +14,7 @@ from pathlib import Path
 from trunkline.model.tables import Column, Schema
 from trunkline.storage.remembered import Memory, Record
 
-VERSION = 4
+VERSION = 5
 """Part of every key: to be raised when files are looked at in another way."""
 
 

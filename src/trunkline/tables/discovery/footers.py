@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.lake.core import Core
 from trunkline.model.entries import Entry
 from trunkline.model.tables import Column, Format, Schema
+from trunkline.tables.discovery.calendars import refuse_old_days
 from trunkline.tables.discovery.facts import Fact, Shape
 from trunkline.tables.reading.opening import (
     arrow_source,
@@ -30,6 +31,7 @@ MOST_BOUNDS = 200
 """Of wider tables only so many columns have bounds: each costs time in every plan."""
 
 NANOSECONDS = "nanoseconds"
+INT96 = "int96"
 _THREADS = 8
 _annotated = re.compile(r".* field_id=-?\d+ (.*) \((Variant|Geometry|Geography)\b").match
 
@@ -54,12 +56,15 @@ def examine(core: Core, entries: Sequence[Entry], format_: Format, where: str) -
 def _parquet(core: Core, entry: Entry, known: dict[object, Shape]) -> Fact:
     with open_parquet(arrow_source(core, entry)) as file:
         metadata, schema = file.metadata, parquet_schema(file)
-    if "binary" in str(schema):
+        refuse_old_days(file, entry.path)
+    shown = str(schema)
+    if "binary" in shown:
         _refuse_annotated(metadata.schema, entry.path)
-    shape = known.get(schema)
+    options = (*_nanoseconds(schema), *_int96(metadata.schema)) if "timestamp" in shown else ()
+    shape = known.get((schema, options))
     if shape is None:
         found = from_arrow(schema, entry.path)
-        shape = known[schema] = _shape(list(found), entry, _nanoseconds(schema))
+        shape = known[schema, options] = _shape(list(found), entry, options)
     return Fact(shape, metadata.num_rows, bounds(metadata, schema))
 
 
@@ -98,6 +103,12 @@ def _nanoseconds(schema: pa.Schema) -> tuple[tuple[str, str], ...]:
     return ((NANOSECONDS, json.dumps(paths)),) if paths else ()
 
 
+def _int96(schema: Any) -> tuple[tuple[str, str], ...]:
+    """Whether there are moments as 96 bits, which not every reader has."""
+    leaves = (schema.column(index) for index in range(len(schema)))
+    return ((INT96, "true"),) if any(one.physical_type == "INT96" for one in leaves) else ()
+
+
 def _with_nanoseconds(type_: pa.DataType) -> Iterator[tuple[str, ...]]:
     """The ways to them inside a value: names of fields, `key` and `value` of maps, `` of arrays."""
     import pyarrow.types as kinds
@@ -117,7 +128,6 @@ def _with_nanoseconds(type_: pa.DataType) -> Iterator[tuple[str, ...]]:
 def bounds(metadata: Any, schema: pa.Schema) -> str:
     """The statistics of an entry from a Parquet footer: {"column":[least,greatest,nulls]}."""
     parts = []
-    strange_days = _is_of_other_calendar(metadata.metadata or {})
     for index in range(min(metadata.num_columns, MOST_BOUNDS)):
         leaf = metadata.schema.column(index)
         # The field `b` of the struct `a` has the path of a column `a.b`, but no name of its own.
@@ -136,17 +146,11 @@ def bounds(metadata: Any, schema: pa.Schema) -> str:
             continue
         nulls = sum(one.null_count for one in found)
         least, greatest = None, None
-        if not (strange_days and kind in ("date", *MOMENTS)) and kind in ORDERED:
+        if kind in ORDERED:
             least, greatest = _range(found, kind, leaf)
         shown = write_bounds(kind, least, greatest, nulls)
         parts.append(f"{json.dumps(leaf.path, ensure_ascii=False)}:{shown}")
     return "{" + ",".join(parts) + "}" if parts else ""
-
-
-def _is_of_other_calendar(told: dict[bytes, bytes]) -> bool:
-    """Whether Spark wrote days before 1582 as in the Julian calendar, and reads them as such."""
-    version = told.get(b"org.apache.spark.version", b"3")
-    return version < b"3" or b"org.apache.spark.legacyDateTime" in told
 
 
 def _range(found: Sequence[Any], kind: str, leaf: Any) -> tuple[Any, Any]:

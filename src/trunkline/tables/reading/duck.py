@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import weakref
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trunkline.lake.core import Core
 from trunkline.model.tables import Format, Scan, ScanFile, Schema
+from trunkline.storage.disk import spare
 from trunkline.tables.physical import check_references
 from trunkline.tables.reading import duck_links
 from trunkline.tables.reading.duck_errors import broken_file
@@ -41,6 +43,9 @@ WIDE = 500
 # A cast of DuckDB's rounds to microseconds, where Spark and Arrow cut off.
 _FROM_NS = {"TIMESTAMP_NS": "make_timestamp", "TIMESTAMPTZ_NS": "make_timestamptz"}
 
+# What a struct holds besides plain values, and floats.
+_DEEP = re.compile(r"\[|\b(?:STRUCT|MAP)\(|\b(?:FLOAT|DOUBLE)\b").search
+
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": MEMORY,
     "python_enable_replacements": False,
@@ -64,8 +69,9 @@ class View(NamedTuple):
 
 @dataclass(slots=True)
 class _Reads:
-    """What a view reads: files by path, and sources of Arrow by name."""
+    """What a view reads: files by path, and sources of Arrow by name. `width` is its columns."""
 
+    width: int = 0
     files: Files = field(default_factory=dict)
     sources: dict[str, ArrowSource] = field(default_factory=dict)
 
@@ -76,6 +82,8 @@ class Duck:
 
     connection: DuckDBPyConnection
     views: Mapping[tuple[str, str], _Reads]
+    spill: str
+    """The folder for what memory does not hold."""
 
     @property
     def files(self) -> Files:
@@ -91,8 +99,8 @@ class Duck:
         for name in names:
             reads = self.views[name]
             fresh = {source: one.again() for source, one in reads.sources.items()}
-            views[name] = _Reads(reads.files, fresh)
-        return Duck(self.connection, views)
+            views[name] = _Reads(reads.width, reads.files, fresh)
+        return Duck(self.connection, views, self.spill)
 
     def cursor(self) -> DuckDBPyConnection:
         """One more way in: a result that is left half read blocks the way it came."""
@@ -108,13 +116,19 @@ def connect(core: Core, tables: Mapping[str, Table], *, memory: str = MEMORY) ->
     return connect_views(core, views, memory=memory)
 
 
-def connect_views(core: Core, views: Sequence[View], *, memory: str = MEMORY) -> Duck:
-    """The same with names in several schemas."""
+def connect_views(
+    core: Core, views: Sequence[View], *, memory: str = MEMORY, reserve: int | None = None
+) -> Duck:
+    """The same with names in several schemas. It leaves a reserve of the disk free."""
     import duckdb
 
     folder = tempfile.mkdtemp(prefix="trunkline-sql-")
     try:
-        spill = {"temp_directory": os.path.join(folder, "spill"), "memory_limit": memory}
+        spill = {
+            "temp_directory": os.path.join(folder, "spill"),
+            "max_temp_directory_size": f"{max(0, spare(folder, reserve)) >> 10}KiB",
+            "memory_limit": memory,
+        }
         connection = duckdb.connect(":memory:", config={**_CONFIG, **spill})
         weakref.finalize(connection, shutil.rmtree, folder, ignore_errors=True)
     except BaseException:
@@ -146,7 +160,7 @@ class _Reader:
 
     def __init__(self, core: Core, connection: DuckDBPyConnection, folder: str) -> None:
         self._views: dict[tuple[str, str], _Reads] = {}
-        self.duck = Duck(connection, self._views)
+        self.duck = Duck(connection, self._views, os.path.join(folder, "spill"))
         self._core = core
         self._connection = connection
         self._folder = folder
@@ -156,7 +170,7 @@ class _Reader:
     def attach(self, view: View) -> None:
         table = view.table
         check_references(self._core, table.entries)
-        self._reads = self._views[view.schema, view.name] = _Reads()
+        self._reads = self._views[view.schema, view.name] = _Reads(len(table.schema))
         if table.spec.format is Format.PARQUET:
             parts = [part for scan in table.scans for part in self._parts(table, scan)]
         else:
@@ -228,24 +242,23 @@ class _Reader:
         """
         found = self._columns(f"FROM {sample}")
         wanted = [(one.name, to_duckdb_type(one.type)) for one in schema]
-        if not kept and (found == wanted or found == self._columns(_nothing(schema))):
+        hidden = {name for name, type_ in found if _is_hidden(name, type_, kept)}
+        if not hidden and (found == wanted or found == self._columns(_nothing(schema))):
             return f"SELECT * FROM {source}"
         has = {name.casefold(): (name, type_) for name, type_ in found}
         columns = []
         for name, type_ in wanted:
             there, its_type = has.get(name.casefold(), ("", ""))
+            value = quoted(there)
+            if there in hidden:
+                value = f"CASE WHEN {value} IS NULL THEN NULL ELSE {value} END"
             if not there:
-                columns.append(f"CAST(NULL AS {type_}) AS {quoted(name)}")
-            elif its_type in ("FLOAT", "DOUBLE") and name.casefold() in kept:
-                value = f"CASE WHEN {quoted(there)} IS NULL THEN NULL ELSE {quoted(there)} END"
-                columns.append(f"CAST({value} AS {type_}) AS {quoted(name)}")
-            elif its_type == type_:
-                columns.append(f"{quoted(there)} AS {quoted(name)}")
+                value = f"CAST(NULL AS {type_})"
             elif its_type in _FROM_NS:
-                whole = f"{_FROM_NS[its_type]}(epoch_ns({quoted(there)}) // 1000)"
-                columns.append(f"CAST({whole} AS {type_}) AS {quoted(name)}")
-            else:
-                columns.append(f"CAST({quoted(there)} AS {type_}) AS {quoted(name)}")
+                value = f"CAST({_FROM_NS[its_type]}(epoch_ns({value}) // 1000) AS {type_})"
+            elif its_type != type_:
+                value = f"CAST({value} AS {type_})"
+            columns.append(f"{value} AS {quoted(name)}")
         return f"SELECT {', '.join(columns)} FROM {source}"
 
     def _columns(self, query: str) -> list[tuple[str, str]]:
@@ -261,6 +274,18 @@ def _is_arrows(type_: str) -> bool:
     if "_NS" in type_ and type_ not in _FROM_NS:
         return True
     return "STRUCT(" in type_ and not type_.isascii()
+
+
+def _is_hidden(name: str, type_: str, kept: Collection[str]) -> bool:
+    """Whether conditions must not reach a column in the files.
+
+    Bounds of floats there leave NaN out. And DuckDB 2.0 takes those of a struct for those of a
+    field, and reads a field alone: with lists, maps or structs in it, either may end in an internal
+    error.
+    """
+    if type_ in ("FLOAT", "DOUBLE"):
+        return name.casefold() in kept
+    return type_.startswith("STRUCT(") and _DEEP(type_.removeprefix("STRUCT(")) is not None
 
 
 def _alike(table: Table, scan: Scan, files: Sequence[ScanFile]) -> bool:

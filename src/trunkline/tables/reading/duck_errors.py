@@ -45,6 +45,16 @@ def said(error: Exception) -> Said:
         return Said(kind, message, None)
 
 
+def is_invalidated(error: Exception) -> bool:
+    """Whether an internal error of another query has ended the whole DuckDB."""
+    return "database has been invalidated" in str(error)
+
+
+def is_internal(error: Exception) -> bool:
+    """Whether it ends the whole DuckDB, for every query."""
+    return said(error).kind.casefold() in ("internal", "fatal")
+
+
 def broken_file(
     core: Core, files: Mapping[str, tuple[Table, ScanFile]], error: Exception
 ) -> TrunklineError | None:

@@ -10,7 +10,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.model.entries import Entry
 from trunkline.model.suggest import did_you_mean
-from trunkline.model.tables import Column, Format, Schema, TableSpec
+from trunkline.model.tables import OPTIONS, Column, Format, Schema, TableSpec
 from trunkline.model.types import normalize
 from trunkline.tables.describe import Table, data_lines, describe_lines, recorded_spec
 from trunkline.tables.layout import format_of, hive_values
@@ -19,21 +19,6 @@ from trunkline.tables.unite import refuse_twins
 
 SchemaLike = Schema | str | Mapping[str, str] | Sequence[Mapping[str, object]]
 
-_TEXT = "encoding lineSep dateFormat timestampFormat timestampNTZFormat locale mode multiLine"
-_OPTIONS = {
-    Format.CSV: (
-        "sep quote escape header comment nullValue emptyValue nanValue positiveInf negativeInf "
-        "ignoreLeadingWhiteSpace ignoreTrailingWhiteSpace maxColumns maxCharsPerColumn "
-        f"enforceSchema unescapedQuoteHandling charToEscapeQuoteEscaping {_TEXT}"
-    ),
-    Format.JSON: (
-        "primitivesAsString prefersDecimal allowComments allowUnquotedFieldNames "
-        "allowSingleQuotes allowNumericLeadingZeros allowBackslashEscapingAnyCharacter "
-        f"allowUnquotedControlChars dropFieldIfAllNull {_TEXT}"
-    ),
-    Format.PARQUET: "",
-    Format.ORC: "",
-}
 _ALIASES = {"delimiter": "sep", "charset": "encoding"}
 
 
@@ -148,7 +133,7 @@ def _format(named: str | None, old: TableSpec | None, lines: Sequence[bytes], na
 
 def _options(format_: Format, given: Mapping[str, str]) -> dict[str, str]:
     """By the names that Spark's reader has for them, which it knows in any case."""
-    known = {one.lower(): one for one in _OPTIONS[format_].split()}
+    known = {one.lower(): one for one in OPTIONS[format_].split()}
     found = {}
     for name, value in given.items():
         folded = _ALIASES.get(name.lower(), name.lower())

@@ -1,0 +1,127 @@
+"""SQL of people on Spark: judged as Spark itself reads it, before it looks anything up.
+
+Spark's parser makes a plan of the text. What that is made of is compared with what is allowed
+(`statementparts`), and its tables with those that were given. Then that plan runs: the text is
+not read a second time, so nobody can mean two things by it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trunkline.engine import statementparts as parts
+from trunkline.errors import NotAllowed
+from trunkline.model.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Argument = str | list[str] | None
+"""A text that is written out, the name of a function that is called there, or anything else."""
+_HINT = "It reads tables of the lake and changes nothing; --into writes what a query gives."
+
+
+class UnknownFunction(Exception):
+    """A function that nobody offers, and the characters of the text where it is called."""
+
+    def __init__(self, name: str, start: int, stop: int) -> None:
+        super().__init__(f'There is no function "{name}".{did_you_mean(name, parts.FUNCTIONS)}')
+        self.place = start, stop
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a statement is made of."""
+
+    classes: tuple[str, ...]
+    functions: tuple[tuple[str, list[Argument], int, int, tuple[str, ...]], ...]
+    """Kind, arguments, first and last character, name."""
+    relations: frozenset[tuple[str, ...]]
+
+    @classmethod
+    def decode(cls, text: str) -> Contents:
+        told = json.loads(text)
+        return cls(
+            tuple(told["classes"]),
+            tuple((*one[:4], tuple(one[4:])) for one in told["functions"]),
+            frozenset(tuple(one[4:]) for one in told["relations"]),
+        )
+
+
+def run(
+    spark: SparkSession,
+    java: Any,
+    text: str,
+    params: Mapping[str, Any],
+    views: Collection[str],
+    places: bool,
+) -> DataFrame:
+    """The DataFrame of a text, if it may be asked. `java` is our class for that in its JVM.
+
+    Raises what Spark raises, `UnknownFunction`, or NotAllowed.
+    """
+    from pyspark.sql import DataFrame
+    from pyspark.sql.classic.column import _to_java_column
+    from pyspark.sql.functions import lit
+
+    values = {name: _to_java_column(lit(value)) for name, value in params.items()}
+    statement = java.read(spark._jsparkSession, text, values)
+    judge(Contents.decode(statement.contents()), views, places)
+    return DataFrame(statement.rows(), spark)
+
+
+def judge(contents: Contents, views: Collection[str], places: bool = False) -> None:
+    """Refuse what is more than a query over just these views."""
+    first, *others = contents.classes
+    allowed = parts.CLASSES
+    if first in parts.COMMANDS and (places or not parts.COMMANDS[first]):
+        allowed |= parts.MODES
+    else:
+        others.insert(0, first)
+    for name in others:
+        if name not in allowed:
+            raise NotAllowed(f"SQL may only read: {_shown(name)} is not a query.", hint=_HINT)
+    for kind, arguments, start, stop, function in contents.functions:
+        _judge_function(kind, arguments, start, stop, ".".join(function).lower())
+    # As Spark has it, upper and lower case are the same.
+    given = {(name.lower(),) for name in views}
+    read = {tuple(map(str.lower, one)) for one in contents.relations}
+    if odd := sorted(given ^ read):
+        raise NotAllowed(
+            f'This query can be read in two ways: "{".".join(odd[0])}" is a table in one of them.',
+            hint="Leave out comments and escapes, or ask DuckDB.",
+        )
+
+
+def _judge_function(kind: str, arguments: list[Argument], start: int, stop: int, name: str) -> None:
+    if name.rpartition(".")[2] in parts.DENIED:
+        raise NotAllowed(
+            f"SQL may not call {name}(): it reads more than tables of the lake.",
+            hint="Put files into a repo to query them: trunkline put.",
+        )
+    offered = {"scalar": parts.FUNCTIONS, "table": parts.TABLE_FUNCTIONS, "hint": parts.HINTS}
+    if name not in offered.get(kind, ()):
+        if kind in ("scalar", "table"):
+            raise UnknownFunction(name, start, stop)
+        raise NotAllowed(f"SQL may not use the {kind} {name}.", hint=_HINT)
+    if len(arguments) > parts.MOST_ARGUMENTS.get(name, len(arguments)):
+        raise NotAllowed(f"SQL may not give {name}() options: they can name files.", hint=_HINT)
+    for schema in arguments[parts.SCHEMAS[name] :][:1] if name in parts.SCHEMAS else ():
+        if not _is_schema(schema):
+            raise NotAllowed(
+                f"SQL may give {name}() no type but one that is written out.",
+                hint="As in from_json(text, 'id int, name string').",
+            )
+
+
+def _is_schema(given: Argument) -> bool:
+    if isinstance(given, str):
+        return "{" not in given
+    return given is not None and len(given) == 1 and given[0].lower() in parts.SCHEMAS_OF
+
+
+def _shown(name: str) -> str:
+    return name.rpartition(".")[2].rpartition("$$")[2].strip("$").removesuffix("Command").upper()

@@ -1,0 +1,21 @@
+"""What a server's computer still has of bytes that were erased, here or on another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from trunkline.model.events import Event
+from trunkline.query.answer_files import forget_answers
+from trunkline.tables.discovery.facts import FactCache
+
+
+def forgetting(lake: Path) -> Callable[[Sequence[Event]], None]:
+    """A watcher of events that forgets rows of answers, and bounds of columns, at each erasure."""
+
+    def watch(new: Sequence[Event]) -> None:
+        if any(event.kind == "erase" for event in new):
+            forget_answers(lake)
+            FactCache().forget()
+
+    return watch

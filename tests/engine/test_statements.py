@@ -1,0 +1,176 @@
+"""SQL of people is judged as Spark reads it, whoever looked at the text before."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.spark import shared_session
+from trunkline.engine import statementparts as parts
+from trunkline.engine.sql import Desk
+from trunkline.engine.statements import UnknownFunction
+from trunkline.errors import NotAllowed
+
+HOME = '("java.lang.System", "getProperty", "user.home")'
+# Spark goes on with the comment on the next line; to others a text begins there.
+CONTINUED = "-- \\\n'\n"
+FIELD = {"name": "a", "type": "string", "nullable": True}
+DEFAULT = {**FIELD, "metadata": {"EXISTS_DEFAULT": f"reflect{HOME}", "CURRENT_DEFAULT": "1"}}
+CLASSES = {**FIELD, "metadata": {}, "type": {"type": "udt", "class": "java.lang.Object"}}
+DEFAULTED, CLASSED = (
+    json.dumps({"type": "struct", "fields": [one]}).replace("\\", "\\\\")
+    for one in (DEFAULT, CLASSES)
+)
+REFUSED = [
+    f"SELECT from_json('{{}}', '{DEFAULTED}').a",
+    f"SELECT from_json('{{}}', '{CLASSED}').a",
+    f"SELECT from_json('{{}}', '{DEFAULTED[:9]}' || '{DEFAULTED[9:]}').a",
+    f"SELECT from_csv('', '{DEFAULTED}').a",
+    f"SELECT from_xml('<a/>', '{CLASSED}')",
+    f"SELECT variant_get(parse_json('{{}}'), '$', '{CLASSED}')",
+    f"SELECT try_variant_get(parse_json('{{}}'), '$', '{CLASSED}')",
+    f"SELECT {CONTINUED}TRANSFORM(a) USING 'id' AS (x STRING) FROM VALUES (1) AS t(a) -- '",
+    "FROM VALUES (1) AS t(a) MAP a USING 'id' AS x",
+    f"SELECT 1 AS a, {CONTINUED}reflect{HOME} AS x -- '",
+    f"SELECT java_method{HOME}",
+    f"SELECT try_reflect{HOME}",
+    f"SELECT `REFLECT`{HOME}",
+    f"SELECT system.builtin.reflect{HOME}",
+    f"SELECT builtin.reflect{HOME}",
+    f"SELECT IDENTIFIER('reflect'){HOME}",
+    f"SELECT IDENTIFIER('re' || 'flect'){HOME}",
+    f"VALUES (reflect{HOME})",
+    f"WITH a AS (SELECT reflect{HOME} AS x) SELECT * FROM a",
+    f"SELECT (SELECT reflect{HOME})",
+    f"SELECT 1 WHERE EXISTS (SELECT reflect{HOME})",
+    f"SELECT 1 WHERE 1 IN (SELECT reflect{HOME})",
+    f"SELECT sum(id) FILTER (WHERE reflect{HOME} = 'x') FROM range(3)",
+    f"SELECT row_number() OVER (PARTITION BY reflect{HOME}) FROM range(3)",
+    f"SELECT row_number() OVER w FROM range(3) WINDOW w AS (ORDER BY reflect{HOME})",
+    f"SELECT * FROM range(3) ORDER BY reflect{HOME}",
+    f"SELECT id FROM range(3) GROUP BY id HAVING reflect{HOME} = 'x'",
+    f"SELECT id FROM range(3) GROUP BY GROUPING SETS ((id), (reflect{HOME}))",
+    f"SELECT * FROM range(3) LIMIT length(reflect{HOME})",
+    f"SELECT * FROM range(length(reflect{HOME}))",
+    f"SELECT * FROM range(3) PIVOT (max(reflect{HOME}) FOR id IN (1))",
+    f"SELECT * FROM range(3) LATERAL VIEW explode(array(reflect{HOME})) t AS x",
+    "SELECT * FROM range(3) LATERAL VIEW reflect(1) t AS x",
+    f"SELECT * FROM range(3), LATERAL (SELECT reflect{HOME})",
+    f"SELECT * FROM range(3) a JOIN range(3) b ON reflect{HOME} = 'x'",
+    f"SELECT transform(array(1), x -> reflect{HOME})",
+    f"SELECT CASE WHEN true THEN reflect{HOME} END",
+    f"SELECT 1 UNION ALL SELECT reflect{HOME}",
+    f"FROM range(3) |> WHERE reflect{HOME} = 'x'",
+    f"FROM range(3) |> EXTEND reflect{HOME} AS x",
+    f"FROM range(3) |> AGGREGATE max(reflect{HOME})",
+    f"SELECT mask('a', upperChar => reflect{HOME})",
+    f"SELECT listagg(id, ',') WITHIN GROUP (ORDER BY reflect{HOME}) FROM range(3)",
+    f"SELECT /*+ REPARTITION(3, reflect{HOME}) */ 1",
+    f"EXPLAIN SELECT reflect{HOME}",
+    "SELECT /*+ unknown(a) */ 1",
+    "SELECT input_file_name()",
+    "SELECT from_xml('<a/>', 'a int', map('rowValidationXSDPath', '/etc/passwd'))",
+    "SELECT schema_of_xml('<a/>', map('rowValidationXSDPath', '/etc/passwd'))",
+    "SELECT from_avro(x'00', '{}', map('avroSchemaUrl', 'file:///etc/passwd'))",
+    "SELECT from_protobuf(x'00', 'A', '/etc/passwd')",
+    "SELECT * FROM python_worker_logs()",
+    "SELECT * FROM parquet.`/etc`",
+    "SELECT * FROM text.`/etc/passwd`",
+    "SELECT * FROM a",
+    "SELECT * FROM a, (WITH a AS (SELECT 1) SELECT * FROM a)",
+    "WITH a AS (SELECT * FROM a) SELECT * FROM a",
+    "SELECT * FROM IDENTIFIER('a')",
+    "SELECT * FROM a VERSION AS OF 1",
+    "SELECT * FROM STREAM range(3)",
+    "TABLE a",
+    "EXECUTE IMMEDIATE 'SELECT 1'",
+    "BEGIN SELECT 1; END",
+    "DECLARE a = 1",
+    "SET",
+    "SET spark.sql.variable.substitute = true",
+    "SET VAR a = 1",
+    "ADD JAR '/tmp/a.jar'",
+    "CACHE TABLE a AS SELECT 1",
+    "CREATE TEMPORARY FUNCTION f AS 'a' USING JAR '/a.jar'",
+    "CREATE TEMPORARY VIEW a AS SELECT 1",
+    "INSERT OVERWRITE DIRECTORY '/tmp/a' USING csv SELECT 1",
+    "FROM range(3) INSERT INTO a SELECT *",
+    "SHOW FUNCTIONS",
+    "DESCRIBE FUNCTION reflect",
+    "CALL system.a()",
+]
+
+
+@pytest.fixture(scope="module")
+def desk() -> Desk:
+    return Desk(shared_session())
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refused(desk: Desk, text: str):
+    with pytest.raises((NotAllowed, UnknownFunction)) as caught:
+        desk.ask(text, {}, None)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("SELECT 'a -- \\\n' || 'b'", "a -- \nb"),
+        ("SELECT max(x) FROM (SELECT transform(array(1, 2), y -> y + 1)[1] AS x)", 3),
+        ("WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a WHERE n < 5) FROM a", 1),
+        ("SELECT /*+ BROADCAST(b) */ count(*) FROM range(3) a JOIN range(2) b USING (id)", 2),
+        ("FROM range(4) |> WHERE id > 2 |> SELECT id + 1", 4),
+        ("SELECT sum(x) FROM range(2) LATERAL VIEW explode(array(1, 2)) t AS x", 6),
+        ("SELECT from_xml('<p><a>1</a></p>', 'a int').a", 1),
+        ("SELECT from_json('{\"a\": 1}', 'a int').a", 1),
+        ("SELECT from_json('{\"a\": 1}', schema_of_json('{\"a\": 1}')).a", 1),
+        ("SELECT variant_get(parse_json('{\"a\": 1}'), '$.a', 'int')", 1),
+        ("DESCRIBE SELECT 1 AS a", "a"),
+    ],
+)  # fmt: skip
+def test_read(desk: Desk, text: str, value: object):
+    first = desk.ask(text, {}, None).first()
+    assert first is not None and first[0] == value
+
+
+def test_parameters_are_values(desk: Desk):
+    given = {"a": "x' || reflect('java.lang.Runtime', 'getRuntime') || '", "b": 2}
+    assert list(desk.ask("SELECT :a, :b + 1", {}, given).first() or ()) == [given["a"], 3]
+    with pytest.raises(NotAllowed, match="two ways"):
+        desk.ask("SELECT * FROM IDENTIFIER(:a)", {}, {"a": "parquet.`/etc`"})
+
+
+def test_plans_are_shown_to_those_who_may_see_places(desk: Desk):
+    with pytest.raises(NotAllowed):
+        desk.ask("EXPLAIN SELECT 1", {}, None)
+    found = desk.ask("EXPLAIN EXTENDED SELECT 1", {}, None, places=True).first()
+    assert found is not None and "Physical Plan" in found[0]
+
+
+def test_every_function_of_spark_was_looked_at(desk: Desk):
+    """A new one is refused until it is in one of the lists."""
+    state = shared_session().spark._jsparkSession.sessionState()
+    for registry, offered in (
+        (state.functionRegistry(), parts.FUNCTIONS),
+        (state.tableFunctionRegistry(), parts.TABLE_FUNCTIONS),
+    ):
+        names = str(registry.listFunction().mkString(" ")).split()
+        own = {name.removeprefix("system.builtin.") for name in names}
+        assert own - offered - parts.DENIED == set()
+        assert offered - own == set()
+
+
+@pytest.mark.parametrize("text", [f"SELECT reflect{HOME}", "SELECT input_file_name()"])
+def test_the_session_has_no_such_functions(desk: Desk, text: str):
+    """As if what is refused had passed; other sessions of the same Spark have them."""
+    from pyspark.errors import AnalysisException
+
+    with pytest.raises(AnalysisException, match="UNRESOLVED_ROUTINE"):
+        desk._spark.sql(text)
+    assert shared_session().spark.sql(text).count() == 1
+
+
+def test_settings_and_variables_are_not_put_into_texts(desk: Desk):
+    assert desk.ask("SELECT '${env:PATH}'", {}, None).collect()[0][0] == "${env:PATH}"

@@ -1,0 +1,184 @@
+"""Only what DuckDB itself reads as a query over the given views may run."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import duckdb
+import pytest
+
+from tests.query.conftest import local
+from tests.query.texts import texts
+from trunkline import Lake
+from trunkline.errors import InvalidQuery, NotAllowed, TrunklineError
+from trunkline.query.judging import judge
+from trunkline.query.names import parse
+from trunkline.tables.reading.duck_functions import SOURCES, is_allowed, is_denied
+from trunkline.tables.reading.duck_tree import Misread
+
+SMUGGLED = [
+    "SELECT $1 AS a, $1x$, current_setting('allowed_paths') AS s --$1x$",
+    "SELECT $1 AS a, $1x$, (SELECT count(*) FROM duckdb_views()) AS s --$1x$",
+    "SELECT $1 AS a, (SELECT count(*) FROM orders) AS n, $1x$, (SELECT sleep_ms(1)) --$1x$",
+    "SELECT $1 AS a, $1x$, (SELECT size FROM read_blob('/etc/passwd')) AS s --$1x$",
+    "PIVOT orders ON id USING sum(amount), $1x$ current_setting('x') --$1x$",
+]
+CATALOG = [
+    "WITH a AS (SELECT * FROM duckdb_views) SELECT * FROM a",
+    "WITH duckdb_views AS (SELECT 1) SELECT * FROM (SELECT 1), system.main.duckdb_views",
+    "SELECT pg_get_viewdef(1)",
+    "SELECT sum(id) EXPORT_STATE FROM orders",
+    "SELECT finalize('x'::BLOB)",
+    "SELECT * FROM (SHOW DATABASES)",
+    "EXPLAIN (ANALYZE) SELECT 1",
+    "EXPLAIN /* a */ ANALYZE SELECT 1",
+    "SELECT * FROM histogram('orders', 'id')",
+    "PIVOT (SELECT current_setting('x') AS s, 1 AS n) ON s USING sum(n)",
+    "PIVOT duckdb_views ON view_name USING count(*)",
+]
+
+
+@local
+@pytest.mark.parametrize("text", SMUGGLED + CATALOG)
+def test_what_another_parser_takes_for_text_is_refused(lake: Lake, text: str):
+    with pytest.raises(TrunklineError) as caught:
+        lake.sql(text, params={"1": "a"} if "$1" in text else None).rows()
+    assert caught.value.http_status in (400, 403, 404)
+
+
+@local
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PIVOT orders ON id USING sum(amount)",
+        "PIVOT orders /* a */ ON id USING sum(amount) GROUP BY customer -- b",
+        "FROM (PIVOT orders ON id USING first(amount ORDER BY id))",
+        "EXPLAIN SELECT * FROM orders",
+        "SUMMARIZE orders",
+        "UNPIVOT orders ON id, customer",
+        "WITH stats(query) AS (SELECT 1) SELECT query FROM stats",
+        "WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a WHERE x < 5) FROM a",
+        "SELECT nullif(id, 1), id BETWEEN 1 AND 2, list_transform([id], lambda x: x) FROM orders",
+    ],
+)
+def test_what_reads_is_answered(lake: Lake, text: str):
+    assert lake.sql(text).rows()
+
+
+@local
+def test_a_function_that_is_not_there_is_told_with_its_place(lake: Lake):
+    with pytest.raises(InvalidQuery, match='no function summ.*Did you mean "sum"') as caught:
+        lake.sql("SELECT summ(id) FROM orders")
+    assert caught.value.excerpt.splitlines()[1] == "       ^^^^^^^^"
+
+
+def test_every_function_of_duckdb_is_allowed_or_denied():
+    rows = duckdb.connect().execute("SELECT DISTINCT function_name FROM duckdb_functions()")
+    names = {name for (name,) in rows.fetchall()}
+    spelled = {"IS DISTINCT FROM", "IS NOT DISTINCT FROM"}
+    neither = [name for name in names - spelled if is_allowed(name) == is_denied(name)]
+    assert not neither, "say in duck_functions.py whether people's SQL may call them"
+    tables = duckdb.connect().execute(
+        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type LIKE 'table%'"
+    )
+    known = {name for (name,) in tables.fetchall()}
+    assert known >= SOURCES
+    both = {"histogram"}  # an aggregate, and a macro over a table that is named by a text
+    assert {name for name in known if is_allowed(name)} - both == SOURCES
+
+
+DEEP = 30
+SLOW = {
+    "a long name": "SELECT " + "a." * 12_000 + "a",
+    "brackets": "SELECT " + "(" * 20_000 + "1" + ")" * 20_000,
+    "lists": "SELECT " + "[" * 20_000 + "1" + "]" * 20_000,
+    "not": "SELECT " + "NOT " * 5_000 + "true",
+    "minus": "SELECT " + "- " * 5_000 + "1",
+    "casts": "SELECT 1" + "::int" * 3_000,
+    "sums": "SELECT 1" + "+1" * 3_000,
+    "cases": "SELECT " + "CASE WHEN true THEN " * 3_000 + "1" + " END" * 3_000,
+    "words": "SELECT 1" + ", 1" * 60_000,
+    "queries": " UNION ALL ".join(["SELECT 1"] * 2_000),
+    "lambdas": "SELECT " + "list_transform([1], lambda x: " * DEEP + "x" + ")" * DEEP,
+    "macros": "SELECT " + "nullif(" * DEEP + "1" + ", 2)" * DEEP,
+    "between": "SELECT " + "(" * DEEP + "1" + " BETWEEN 1 AND 2)" * DEEP,
+    "aliases": "SELECT 1 AS a0" + "".join(f", a{n} + a{n} AS a{n + 1}" for n in range(DEEP)),
+    "stars": "SELECT " + ", ".join(["*"] * 2_000) + " FROM (SELECT " + "1," * 999 + "1)",
+    "doubled": "WITH a0 AS (SELECT 1 AS c)"
+    + "".join(f", a{n + 1} AS (SELECT x.*, y.* FROM a{n} x, a{n} y)" for n in range(DEEP))
+    + f" FROM a{DEEP}",
+    "joins": "SELECT 1 FROM " + " NATURAL JOIN ".join(f"range(2) t{n}(a)" for n in range(200)),
+    "copied": "WITH a0 AS (SELECT 1 AS c)"
+    + "".join(
+        f", a{n + 1} AS NOT MATERIALIZED (SELECT x.c FROM a{n} x, a{n} y)" for n in range(DEEP)
+    )
+    + f" FROM a{DEEP}",
+    "subqueries": "SELECT "
+    + "(SELECT max(x) FROM range(3) u(x) WHERE x < t.a), " * 300
+    + "1 FROM range(3) t(a)",
+    "half a character": "SELECT '\ud800'",
+    "pivots": "PIVOT (SELECT " + "nullif(" * DEEP + "1" + ", 2)" * DEEP + " AS a) ON a",
+}
+
+
+@local
+@pytest.mark.parametrize("name", SLOW)
+def test_what_would_take_long_to_bind_is_refused_at_once(lake: Lake, name: str):
+    with pytest.raises(InvalidQuery) as caught:
+        lake.sql(SLOW[name])
+    assert len(caught.value.message) < 200
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["a long name", "brackets", "words"])
+def test_what_would_take_spark_long_is_refused_at_once(name: str):
+    with pytest.raises(InvalidQuery):
+        parse(SLOW[name], "spark")
+
+
+READ = {("s", "t"): 2}
+
+
+def check(count: int, seed: int) -> tuple[int, int]:
+    """How many texts were allowed, and how many of those DuckDB could bind."""
+    connection = duckdb.connect(":memory:")
+    connection.execute("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 'a' AS a, 1 AS b")
+    # Whoever calls or reads it shows it in the plan.
+    connection.execute("CREATE TABLE bait AS SELECT 'baited' AS baited")
+    connection.execute("CREATE MACRO bait(x) AS concat('baited', x::VARCHAR)")
+    allowed = bound = 0
+    for text in texts(Random(seed), count):
+        try:
+            asked = parse(text, "duckdb")
+            if any(one.parts != ("t",) or one.revision is not None for one in asked.tables):
+                continue
+            edited = asked.with_views([("s", "t")] * len(asked.tables))
+            judge(connection, edited.text, asked.explain, READ)
+        except (TrunklineError, Misread):
+            continue
+        allowed += 1
+        kinds = [one.type.name for one in connection.extract_statements(edited.text)]
+        assert kinds in (["SELECT"], ["EXPLAIN"], ["MULTI"]), text
+        if kinds != ["SELECT"]:
+            continue
+        try:
+            rows = connection.execute(f"EXPLAIN {edited.text}").fetchall()
+        except duckdb.Error:
+            continue
+        bound += 1
+        assert not re.search("baited|Table: [^ ]*bait", str(rows)), text
+    return allowed, bound
+
+
+def test_no_text_is_read_in_two_ways():
+    allowed, bound = check(1_500, 7)
+    assert allowed > 10
+    assert bound > 5
+
+
+def test_the_bait_would_be_seen():
+    with pytest.raises(Misread, match="no function bait"):
+        judge(duckdb.connect(), "SELECT bait(1)", "", READ)
+    with pytest.raises(NotAllowed, match="bait is none"):
+        judge(duckdb.connect(), "FROM bait", "", READ)

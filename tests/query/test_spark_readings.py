@@ -1,0 +1,61 @@
+"""No text is read in two ways: what we make of it and what Spark makes of it agree, or it is
+refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+from tests.query.texts import BAIT, texts
+from tests.spark import shared_session
+from trunkline.engine.sql import Desk
+from trunkline.engine.statements import Contents, UnknownFunction, judge
+from trunkline.errors import NotAllowed, TrunklineError
+from trunkline.query.names import parse
+from trunkline.query.tokens import calls, tokenize
+
+
+def test_texts_are_read_in_one_way(tmp_path: Path):
+    assert compared(Random(1), 3_000, tmp_path) > 0
+
+
+def compared(chance: Random, count: int, folder: Path) -> int:
+    """In how many texts Spark alone saw the bait, and was kept from it."""
+    passed = []
+    for text in texts(chance, count):
+        try:
+            query = parse(text, "spark")
+        except TrunklineError:
+            continue
+        views = [".".join(named.parts) for named in query.tables]
+        passed.append((text, views, query.with_views([("", view) for view in views]).text))
+    assert len(passed) > count / 20
+    hidden = agreed = 0
+    for (text, views, _), contents in zip(passed, read(passed, folder), strict=True):
+        if contents is None:
+            continue
+        functions = {name[-1].casefold() for *_, name in contents.functions}
+        tables = {name[-1].casefold() for name in contents.relations}
+        tokens = tokenize(text, "spark")
+        called = {token.text.casefold() for token in calls(tokens)}
+        is_hidden = BAIT in functions - called or BAIT in tables - set(map(str.casefold, views))
+        try:
+            judge(contents, views)
+        except (NotAllowed, UnknownFunction):
+            hidden += is_hidden
+            continue
+        agreed += 1
+        assert not is_hidden, text
+        assert BAIT not in functions, text
+        assert functions <= {token.text.casefold() for token in tokens}, text
+    assert agreed > count / 100
+    return hidden
+
+
+def read(passed: list[tuple[str, list[str], str]], folder: Path) -> list[Contents | None]:
+    """All in one call: each by itself would take Python longer than it takes Spark."""
+    desk = Desk(shared_session())
+    (folder / "texts").write_bytes("\x1e".join(edited for *_, edited in passed).encode())
+    desk._java.readAll(desk._spark._jsparkSession, str(folder / "texts"), str(folder / "contents"))
+    lines = (folder / "contents").read_text(encoding="utf-8").split("\n")[:-1]
+    return [Contents.decode(line) if line else None for line in lines]
