@@ -143,7 +143,8 @@ def iceberg_filter(condition: Condition, columns: Sequence[Column]) -> Any:
     if isinstance(condition, Not) or condition.term.path or None in condition.values:
         return None
     kind, column = condition.term.kind(columns), columns[condition.term.place]
-    if kind.is_nested or kind.name in ("float", "double"):
+    # It takes a dot for a step into a struct, and cannot compare decimals of other precisions.
+    if kind.is_nested or kind.name in ("float", "double", "decimal") or "." in column.name:
         return None
     if condition.sign == "is null":
         return found.IsNull(column.name)

@@ -190,6 +190,29 @@ def test_layouts_that_are_refused(lake: Lake):
         lake.write_table("orders", pa.table({"k": [b"a"], "id": [1]}), partition_by=["k"])
 
 
+@pytest.mark.parametrize("name", ["größe", "名", "a b", "select", "2nd", "a,b", "$1"])
+def test_columns_of_any_name_are_found_by_sql(lake: Lake, name: str):
+    lake.write_table("orders", pa.table({name: ["ä", "x"], "id": [1, 2]}), partition_by=[name])
+    found = lake.sql(f'SELECT id FROM "orders@main" WHERE "{name}" = \'ä\'').rows()
+    assert [tuple(row) for row in found] == [(1,)]
+
+
+@pytest.mark.parametrize("name", ["_x", ".x"])
+def test_folders_that_readers_leave_out_are_not_written(lake: Lake, name: str):
+    with pytest.raises(Precondition, match="some readers leave out folders that begin with"):
+        lake.write_table("orders", pa.table({name: ["a"], "id": [1]}), partition_by=[name])
+
+
+def test_a_stranger_s_folder_may_begin_as_spark_lets_it(lake: Lake):
+    sink = io.BytesIO()
+    parquet.write_table(pa.table({"id": [1]}), sink)
+    with lake.commit("orders") as commit:
+        commit.put("/_x=1/a.parquet", sink.getvalue())
+        commit.put("/_delta_log/a.parquet", b"no data")
+        commit.put("/.x=1/a.parquet", b"no data")
+    assert lake.table("orders").arrow().to_pylist() == [{"id": 1, "_x": 1}]
+
+
 # -- strangers' tables --------------------------------------------------------------------------
 
 

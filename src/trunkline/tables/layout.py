@@ -54,10 +54,12 @@ def is_data(rest: str, nested: bool = False) -> bool:
     *folders, name = rest.split("/")
     if name.startswith(_hidden) or format_of(name) is None:
         return False
-    for folder in folders:
-        if folder.startswith(_hidden) or not (nested or is_hive(folder)):
-            return False
-    return True
+    return not any(_is_hidden(one) or not (nested or is_hive(one)) for one in folders)
+
+
+def _is_hidden(folder: str) -> bool:
+    """As Spark has it: a value of a column whose name begins with `_` is data."""
+    return folder.startswith(_hidden) and not (folder[0] == "_" and is_hive(folder))
 
 
 def is_hive(folder: str) -> bool:
@@ -79,7 +81,7 @@ def table_folders(paths: Iterable[Sequence[str]]) -> list[str]:
     found: dict[str, None] = {}
     for parts in paths:
         *folders, name = parts
-        if any(folder.startswith(_hidden) for folder in folders):
+        if any(map(_is_hidden, folders)):
             continue
         if name != TABLE_FILE and (name.startswith(_hidden) or format_of(name) is None):
             continue

@@ -59,10 +59,14 @@ def hive_folder(columns: Sequence[str], values: Sequence[str | None]) -> str:
                 "the name of a folder cannot tell it from null.",
                 hint=f"Put null or another text there, or leave {name} out of partition_by.",
             )
-        if escape(name) != name:
+        if escape(name) != name or name.startswith(("_", ".")):
+            why = (
+                f"would take the name of its folders as it is written there, {escape(name)}"
+                if escape(name) != name
+                else f"leave out folders that begin with {name[0]}"
+            )
             raise Precondition(
-                f'A table cannot be partitioned by "{name}": some readers would take the name of '
-                f"its folders as it is written there, {escape(name)}.",
+                f'A table cannot be partitioned by "{name}": some readers {why}.',
                 hint="Give the column another name, or leave it out of partition_by.",
             )
         parts.append(f"{name}={NULL_VALUE if value is None else escape(value)}")

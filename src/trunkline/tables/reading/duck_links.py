@@ -14,6 +14,7 @@ from trunkline.lake.core import Core
 from trunkline.model.tables import ScanFile, Schema
 from trunkline.storage.objects.outside import outside_key
 from trunkline.tables.layout import NULL_VALUE
+from trunkline.tables.pathvalues import escape
 from trunkline.tables.physical import SLICE
 
 _WILD = frozenset("*?[]{}\\")
@@ -38,6 +39,8 @@ def is_pattern(path: str) -> bool:
 
 def can_say(columns: Schema, files: Sequence[ScanFile]) -> bool:
     """Whether names of folders here tell DuckDB the values as we mean them."""
+    if any(escape(one.name) != one.name or is_pattern(one.name) for one in columns):
+        return False  # DuckDB takes the name of a column as it is written there
     dates = [n for n, one in enumerate(columns) if one.type.startswith(("date", "timestamp"))]
     return all(
         value is None
@@ -59,7 +62,7 @@ def place(core: Core, folder: str, columns: Schema, files: Sequence[ScanFile]) -
         below = folders.get(file.values)
         if below is None:
             parts = (
-                f"{quote(column.name, safe='')}={_escaped(value)}"
+                f"{column.name}={_escaped(value)}"
                 for column, value in zip(columns, file.values, strict=True)
             )
             below = folders[file.values] = os.path.join(folder, *parts)
