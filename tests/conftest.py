@@ -22,6 +22,8 @@ LONG = (
     "examples",
     "console",
     "reliability",
+    "abuse/test_abuse.py",
+    "abuse/test_minute.py",
     "nexmark",
     "integrations",
     "cli/test_demo.py",

@@ -23,7 +23,7 @@ transaction run
 config list|get|set|unset
 context add|list|remove|show|use
 draw lineage login logout plan run serve sql tick whoami worker export verify
-audit
+audit abuse
 user create|delete|disable|enable|inspect|list|password
 role grant|list|revoke
 token create|list|revoke

@@ -1,6 +1,7 @@
 """Creating, opening and migrating: a catalog of another format is never touched by accident."""
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -197,3 +198,20 @@ def test_a_catalog_of_the_second_format_keeps_its_jobs_and_can_have_checks(tmp_p
         checks.record(session, 1, job.id, [result], 1)
         assert [one.result for one in checks.listed(session)] == [result]
     new.close()
+
+
+def test_catalogs_are_made_at_once_by_threads(tmp_path):
+    """As by several backups in one process: each reads its own catalog in a new one."""
+
+    def make(number: int) -> int:
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        catalog.create("catalog.db", folder)
+        database = catalog.open_database("catalog.db", folder)
+        try:
+            return catalog.read_format(database)
+        finally:
+            database.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(make, range(16))) == [catalog.FORMAT] * 16

@@ -30,6 +30,7 @@ MODULES = {
     "demo": ("demo",),
     "doctor": ("doctor",),
     "audit": ("audit",),
+    "abuse": ("abuse",),
 }
 NOUNS = (
     "project",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from pathlib import Path
 
 from trunkline.errors import NotFound, WrongFormat
@@ -13,6 +14,8 @@ from trunkline.storage.crashpoints import crashpoint
 
 # Raised by one with each migration.
 FORMAT = 7
+# Alembic keeps the migration that runs in a module: two at once would write to each other's.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def is_file_url(url: str) -> bool:
@@ -111,7 +114,7 @@ def _run_migrations(url: str, base: Path, revision: str, number: int | None) -> 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     try:
-        with engine.begin() as connection:
+        with _ONE_AT_A_TIME, engine.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, revision)
             connection.execute(

@@ -1,0 +1,195 @@
+"""The end: what was acknowledged against what is there. Each finding is one line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trunkline import sdk
+from trunkline.abuse.client import listing
+from trunkline.abuse.memory import Parts, Tree, changed, data_of, hash_of, hashes, heard, remembered
+from trunkline.errors import TrunklineError
+from trunkline.sdk import backups
+
+if TYPE_CHECKING:
+    from trunkline.sdk import Lake
+
+_GREP = 32
+"""So many bytes of a file are looked for: no others begin like that."""
+
+
+@dataclass
+class Expected:
+    """What the memory says must be there. `commits` are those of each branch, with their trees."""
+
+    trees: dict[str, Tree] = field(default_factory=dict)
+    commits: dict[str, dict[str, Tree]] = field(default_factory=lambda: defaultdict(dict))
+    shared: dict[str, Tree] = field(default_factory=lambda: defaultdict(dict))
+    shared_commits: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    tags: dict[str, tuple[str, Tree]] = field(default_factory=dict)
+    erased: dict[tuple[str, str], Parts] = field(default_factory=dict)
+    backups: list[tuple[str, int]] = field(default_factory=list)
+
+
+def expected(facts: Iterator[dict[str, Any]]) -> Expected:
+    found = Expected()
+    for fact in facts:
+        _take(found, fact)
+    return found
+
+
+def _take(found: Expected, fact: dict[str, Any]) -> None:
+    ref = fact.get("ref", "")
+    match fact["kind"]:
+        case "change":
+            tree = changed(found.trees.get(ref, {}), heard(fact["files"]))
+            found.trees[ref] = found.commits[ref][fact["commit"]] = tree
+        case "gone":
+            found.trees.pop(ref, None)
+            found.commits.pop(ref, None)
+        case "shared":
+            found.shared[ref] |= changed({}, heard(fact["files"]))
+            found.shared_commits[ref].add(fact["commit"])
+        case "tag":
+            found.tags[ref] = (fact["commit"], changed({}, heard(fact["files"])))
+        case "erased":
+            (parts,) = heard({"": fact["parts"]}).values()
+            assert parts is not None
+            found.erased[ref, fact["path"]] = parts
+            found.trees[ref] = changed(found.trees[ref], {fact["path"]: None})
+        case "backup":
+            found.backups.append((fact["id"], fact["after"]))
+
+
+@dataclass
+class Findings:
+    lost: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+def compare(lake: Lake, memory: Path) -> Findings:
+    """All that was acknowledged, in every branch and commit."""
+    found, known = Findings(), expected(remembered(memory))
+    for ref, tree in known.trees.items():
+        _compare(lake, ref, tree, found)
+    for ref, commits in known.commits.items():
+        _compare_history(lake, ref, commits, known, found)
+    for ref, tree in known.shared.items():
+        _compare_shared(lake, ref, tree, known.shared_commits[ref], found)
+    for ref, (commit, tree) in known.tags.items():
+        with _blaming(found.lost, ref):
+            if lake.commit_info(ref).id != commit:
+                found.wrong.append(f"{ref} points at another commit than {commit}")
+            _compare(lake, ref, tree, found)
+    return found
+
+
+def _compare(lake: Lake, ref: str, tree: Tree, found: Findings, part: str = "") -> None:
+    """Files of a branch or commit: none missing, none other, none more."""
+    with _blaming(found.lost, ref):
+        there, wanted = listing(lake, ref), hashes(tree)
+        found.lost += [f"{ref}:{path}{part}" for path in wanted.keys() - there.keys()]
+        found.wrong += [
+            f"{ref}:{path}{part} {'has other bytes' if path in wanted else 'was never put'}"
+            for path, digest in there.items()
+            if wanted.get(path) != digest
+        ]
+
+
+def _compare_history(
+    lake: Lake, ref: str, commits: dict[str, Tree], known: Expected, found: Findings
+) -> None:
+    with _blaming(found.lost, ref):
+        there = {one.id for one in lake.log(ref)}
+        repo = ref.partition("@")[0]
+        gone = {path for one, path in known.erased if one == ref}
+        for commit, tree in commits.items():
+            if commit not in there:
+                found.lost.append(f"commit {commit} of {ref}")
+            elif not gone:  # a listing still names what was erased, and cannot tell of it
+                _compare(lake, f"{repo}@{commit}", tree, found)
+
+
+def _compare_shared(lake: Lake, ref: str, tree: Tree, commits: set[str], found: Findings) -> None:
+    with _blaming(found.lost, ref):
+        there = listing(lake, ref)
+        for path, parts in tree.items():
+            if path not in there:
+                found.lost.append(f"{ref}:{path}")
+            elif there[path] != hash_of(parts):
+                found.wrong.append(f"{ref}:{path} has other bytes")
+        history = {one.id for one in lake.log(ref)}
+        found.lost += [f"commit {commit} of {ref}" for commit in commits - history]
+
+
+@contextmanager
+def _blaming(into: list[str], what: str) -> Iterator[None]:
+    """What cannot even be asked for is a finding too."""
+    try:
+        yield
+    except TrunklineError as error:
+        into.append(f"{what}: {type(error).__name__}: {error}")
+
+
+def examine(lake: Lake, what: str = "the lake") -> Findings:
+    """`fsck --deep`."""
+    report = lake.fsck(deep=True)
+    return Findings(wrong=[f"fsck --deep of {what}: {problem}" for problem in report.problems])
+
+
+def check_erased(memory: Path, folders: list[Path]) -> Findings:
+    """What was erased is in no file below these folders; what was not, is found there."""
+    known, found = expected(remembered(memory)), Findings()
+    gone = {data_of(parts)[:_GREP]: f"{ref}:{path}" for (ref, path), parts in known.erased.items()}
+    kept = [
+        data_of(parts)[:_GREP]
+        for ref, tree in known.trees.items()
+        if "/secret@" in ref
+        for parts in tree.values()
+    ]
+    seen = False
+    for file in (one for folder in folders for one in folder.rglob("*") if one.is_file()):
+        data = file.read_bytes()
+        found.wrong += [f"{where} was erased, and is in {file}" for mark, where in gone.items()
+                        if mark in data]  # fmt: skip
+        seen = seen or any(mark in data for mark in kept)
+    if kept and not seen:
+        found.wrong.append("what was not erased cannot be found in the store, so neither can more")
+    return found
+
+
+def check_backups(memory: Path, folder: Path, most: int = 3) -> Findings:
+    """Backups that were taken meanwhile are whole, and hold all that was acknowledged before."""
+    found, known = Findings(), expected(remembered(memory))
+    taken = known.backups
+    chosen = sorted({*taken[:1], *taken[-1:], *taken[len(taken) // 2 :][:1]})[:most]
+    for id_, after in chosen:
+        with _blaming(found.lost, f"backup {id_}"):
+            report = backups.verify(folder / "backups", at=id_, deep=True)
+            found.wrong += [f"backup {id_}: {problem}" for problem in report.problems]
+            place = folder / "restored" / id_
+            backups.restore(folder / "backups", place, at=id_)
+            with sdk.open(place, direct=True) as lake:
+                found.wrong += examine(lake, f"backup {id_}").wrong
+                _compare_backup(lake, id_, expected(islice(remembered(memory), after)), found)
+    return found
+
+
+def _compare_backup(lake: Lake, id_: str, known: Expected, found: Findings) -> None:
+    """What came later may be in it too, so only what must be there is asked for."""
+    for ref, commits in known.commits.items():
+        repo, _, branch = ref.partition("@")
+        if branch not in ("main", "side"):
+            continue  # may have been deleted just then
+        with _blaming(found.lost, f"{ref} in backup {id_}"):
+            there = {one.id for one in lake.log(ref)}
+            for commit, tree in commits.items():
+                if commit not in there:
+                    found.lost.append(f"commit {commit} of {ref} in backup {id_}")
+                elif not repo.endswith("/secret"):
+                    _compare(lake, f"{repo}@{commit}", tree, found, f" in backup {id_}")

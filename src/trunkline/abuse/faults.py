@@ -1,0 +1,150 @@
+"""What goes wrong in the world: at random moments, and never for longer than it takes to notice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+from trunkline.abuse.client import Tally
+from trunkline.abuse.processes import Process, Processes
+from trunkline.errors import Precondition
+
+Fault = Callable[[Random], None]
+
+PAUSES = (1.0, 6.0)
+"""Between two faults, in seconds."""
+
+
+class Faults(threading.Thread):
+    """One after the other, until told to stop; what it broke is whole again by then."""
+
+    def __init__(
+        self,
+        seed: int,
+        processes: Processes,
+        tally: Tally,
+        *,
+        kill: bool,
+        disk: Path | None,
+        restart: str,
+        clocks: list[Path],
+    ) -> None:
+        super().__init__(name="faults", daemon=True)
+        self._draw = Random(f"{seed}/faults")
+        self._processes = processes
+        self._tally = tally
+        self._disk = disk
+        self._restart = restart
+        self._clocks = clocks
+        self._over = threading.Event()
+        self.open = ""
+        self._kinds: list[Fault] = []
+        if kill:
+            self._kinds += [self._kill, self._kill, self._kill, self._pause]
+        if disk is not None:
+            self._kinds.append(self._fill)
+        if restart:
+            self._kinds.append(self._restart_catalog)
+        if clocks:
+            self._kinds.append(self._jump)
+
+    def run(self) -> None:
+        while self._kinds and not self._over.wait(self._draw.uniform(*PAUSES)):
+            fault = self._draw.choice(self._kinds)
+            self.open = fault.__name__.strip("_")
+            try:
+                fault(self._draw)
+            except Exception as error:
+                self._tally.blame(f"the fault {self.open} failed: {error}")
+            self.open = ""
+
+    def stop(self) -> None:
+        self._over.set()
+        if self.is_alive():
+            self.join()
+        for clock in self._clocks:
+            set_clock(clock, 0)
+
+    def _kill(self, draw: Random) -> None:
+        victim = draw.choice(self._processes.all)
+        kind = victim.name.split()[0]
+        spark = victim.spark() if kind == "worker" and draw.random() < 0.5 else []
+        if spark:
+            for pid in spark:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self._tally.count(self._tally.kills, "Spark")
+            return
+        victim.kill()
+        self._tally.count(self._tally.kills, kind)
+        self._over.wait(draw.uniform(0, 2))
+        victim.start()
+
+    def _pause(self, draw: Random) -> None:
+        victim: Process = draw.choice(self._processes.all)
+        self._tally.count(self._tally.faults, "pause")
+        victim.pause(draw.uniform(0.5, 8))
+
+    def _fill(self, draw: Random) -> None:
+        assert self._disk is not None
+        self._tally.count(self._tally.faults, "disk")
+        ballast = self._disk / "ballast"
+        try:
+            with ballast.open("wb", buffering=0) as stream, suppress(OSError):
+                while True:
+                    stream.write(bytes(1 << 16))
+            self._over.wait(draw.uniform(0.5, 4))
+        finally:
+            ballast.unlink(missing_ok=True)
+
+    def _restart_catalog(self, draw: Random) -> None:
+        self._tally.count(self._tally.faults, "catalog")
+        subprocess.run(self._restart, shell=True, check=True, capture_output=True, timeout=120)
+
+    def _jump(self, draw: Random) -> None:
+        self._tally.count(self._tally.faults, "clock")
+        set_clock(draw.choice(self._clocks), draw.choice((0, 3600, -3600, 86_400, -86_400)))
+
+
+def set_clock(clock: Path, seconds: int) -> None:
+    """The file that libfaketime reads a process's offset from."""
+    new = clock.with_suffix(".new")
+    new.write_text(f"{seconds:+d}\n")
+    new.replace(clock)
+
+
+def clock_library() -> str:
+    """Where libfaketime is."""
+    for place in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib"):
+        for found in sorted(Path(place).glob("**/libfaketimeMT.so.1")):
+            return str(found)
+    raise Precondition(
+        "--clock needs libfaketime, which is not installed here.",
+        hint="Install the package libfaketime, or leave --clock out.",
+    )
+
+
+def small_disk(folder: Path, size: str = "512m") -> None:
+    """Mount a disk of its own, in memory, that can be filled without harm to others."""
+    folder.mkdir(parents=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        folder.rmdir()
+        raise Precondition(
+            f"--disk needs the right to mount a small disk: {done.stderr.strip()}.",
+            hint="Run it as root, or leave --disk out.",
+        )
+
+
+def unmount(folder: Path) -> None:
+    subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)

@@ -1,0 +1,251 @@
+"""A lake, its servers and workers, clients and faults; and at the end, what came of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trunkline import sdk
+from trunkline.abuse import acts, closing, faults
+from trunkline.abuse.client import SHARED, Client, Tally
+from trunkline.abuse.memory import Memory
+from trunkline.abuse.processes import Process, Processes, free_port
+from trunkline.errors import AlreadyExists, Usage
+
+BESIDE = ".abuse"
+MEMORY = "memory.jsonl"
+# A dead worker's jobs are waited for, and two Sparks are at work beside all else.
+_ENVIRON = {
+    "TRUNKLINE_WORKER_LEASE": "5s",
+    "TRUNKLINE_SPARK_MASTER": "local[2]",
+    "TRUNKLINE_SPARK_MEMORY": "1GiB",
+}
+_EVERY = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do to which lake, and for how long."""
+
+    lake: Path
+    seconds: float
+    seed: int
+    clients: int = 8
+    servers: int = 1
+    workers: int = 1
+    catalog: str | None = None
+    store: str | None = None
+    kill: bool = False
+    disk: bool = False
+    restart: str = ""
+    clock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What it came to. `lost` was acknowledged and is gone; `wrong` is there and should not be."""
+
+    seed: int
+    seconds: float
+    acts: dict[str, int]
+    kills: dict[str, int]
+    faults: dict[str, int]
+    cut_off: int
+    longest_wait: float
+    waited_for: str
+    lost: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        return not (self.lost or self.wrong)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "seed": self.seed,
+            "seconds": round(self.seconds, 1),
+            "acts": self.acts,
+            "kills": self.kills,
+            "faults": self.faults,
+            "cut_off": self.cut_off,
+            "longest_wait": round(self.longest_wait, 1),
+            "waited_for": self.waited_for,
+            "lost": list(self.lost),
+            "wrong": list(self.wrong),
+        }
+
+
+@dataclass
+class _Stage:
+    """Where it happens."""
+
+    plan: Plan
+    folder: Path
+    disk: Path | None
+    homes: list[Path] = field(default_factory=list)
+    clocks: list[Path] = field(default_factory=list)
+
+
+Say = Callable[[str], None]
+
+
+def abuse(plan: Plan, say: Say = lambda line: None) -> Report:
+    """Make a lake and be hard on it. Raises only what keeps it from beginning."""
+    _check(plan)
+    began = time.monotonic()
+    with ExitStack() as stack:
+        stage = _set_up(plan, stack)
+        memory = stack.enter_context(Memory(stage.folder / MEMORY))
+        tally = Tally()
+        _at_work(stage, memory, tally, say)
+        say("comparing what was acknowledged with what is there")
+        found = _close(stage, memory.path)
+        if plan.disk and not (found.lost or found.wrong or tally.wrong):
+            assert stage.disk is not None
+            stack.callback(faults.unmount, stage.disk)
+    return Report(
+        plan.seed,
+        time.monotonic() - began,
+        dict(tally.acts),
+        dict(tally.kills),
+        dict(tally.faults),
+        tally.cut_off,
+        *tally.longest_wait,
+        tuple(found.lost),
+        (*tally.wrong, *found.wrong),
+    )
+
+
+def _check(plan: Plan) -> None:
+    if plan.lake.exists() and (not plan.lake.is_dir() or any(plan.lake.iterdir())):
+        raise AlreadyExists(
+            f"{plan.lake} is there already, and is not empty.", hint="Name a folder to be made."
+        )
+    if plan.servers > 1 and not plan.catalog:
+        raise Usage(
+            "Several servers need a catalog that all can reach.",
+            hint="Give --catalog postgresql://… and --store.",
+        )
+    if plan.disk and (plan.catalog or plan.store):
+        raise Usage(
+            "--disk fills the lake's own disk, and with --catalog or --store it has none.",
+            hint="Leave one of them out.",
+        )
+    for name in ("clients", "servers"):
+        if getattr(plan, name) < 1:
+            raise Usage(f"--{name}: at least one.")
+    if plan.seconds <= 0:
+        raise Usage("--minutes: it has to last for some time.")
+
+
+def _set_up(plan: Plan, stack: ExitStack) -> _Stage:
+    """The lake, and a home of it for each server and worker."""
+    library = faults.clock_library() if plan.clock else ""
+    plan.lake.mkdir(parents=True, exist_ok=True)
+    disk = plan.lake / "disk" if plan.disk else None
+    catalog, store = plan.catalog, plan.store
+    if disk is not None:
+        faults.small_disk(disk)
+        catalog, store = str(disk / "catalog.db"), f"file://{disk}/objects"
+    folder = plan.lake / BESIDE
+    stage = _Stage(plan, folder, disk)
+    with sdk.init(plan.lake, catalog=catalog, store=store) as lake:
+        lake.create_repo(SHARED.partition("@")[0])
+    folder.mkdir()
+    stage.homes.append(plan.lake)
+    for number in range(1, max(plan.servers, plan.workers) if plan.catalog else 1):
+        home = folder / f"home-{number + 1}"
+        sdk.init(home, catalog=catalog, store=store).close()
+        stage.homes.append(home)
+    if library:
+        stage.clocks = [folder / f"clock-{number + 1}" for number in range(len(stage.homes))]
+        for clock in stage.clocks:
+            faults.set_clock(clock, 0)
+    return stage
+
+
+def _processes(stage: _Stage) -> Processes:
+    plan = stage.plan
+
+    def one(kind: str, number: int, port: int = 0) -> Process:
+        name, place = f"{kind} {number + 1}", number % len(stage.homes)
+        environ = dict(_ENVIRON)
+        if stage.clocks:
+            environ |= {
+                "LD_PRELOAD": faults.clock_library(),
+                "FAKETIME_TIMESTAMP_FILE": str(stage.clocks[place]),
+                "FAKETIME_NO_CACHE": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            }
+        log = stage.folder / f"{kind}-{number + 1}.log"
+        return Process(name, stage.homes[place], log, environ, port)
+
+    return Processes(
+        [one("server", number, free_port()) for number in range(plan.servers)],
+        [one("worker", number) for number in range(plan.workers)],
+    )
+
+
+def _at_work(stage: _Stage, memory: Memory, tally: Tally, say: Say) -> None:
+    plan, over = stage.plan, threading.Event()
+    processes = _processes(stage)
+    urls = [one.url for one in processes.servers]
+    clients = [
+        Client(number, plan.seed, acts.ACTS, urls, stage.folder, memory, tally, over)
+        for number in range(plan.clients)
+    ]
+    with sdk.open(plan.lake, direct=True) as lake:
+        for client in clients:
+            acts.prepare(client, lake)
+    with processes:
+        broken = faults.Faults(
+            plan.seed, processes, tally,
+            kill=plan.kill, disk=stage.disk, restart=plan.restart, clocks=stage.clocks,
+        )  # fmt: skip
+        began = time.monotonic()
+        for client in clients:
+            client.start()
+        broken.start()
+        try:
+            while (left := began + plan.seconds - time.monotonic()) > 0:
+                over.wait(min(_EVERY, left))
+                say(_progress(began, tally, broken.open))
+                if not any(client.is_alive() for client in clients):
+                    break
+        finally:
+            # Faults first: who was cut off needs an answer to know what became of it.
+            broken.stop()
+            over.set()
+            for client in clients:
+                client.join()
+
+
+def _progress(began: float, tally: Tally, fault: str) -> str:
+    parts = [f"{time.monotonic() - began:,.0f} s", f"{tally.acts.total():,} acts"]
+    parts += [f"{tally.kills.total():,} kills", f"{tally.faults.total():,} faults"]
+    if tally.wrong:
+        parts.append(f"{len(tally.wrong):,} wrong")
+    if fault:
+        parts.append(f"now: {fault}")
+    return ", ".join(parts)
+
+
+def _close(stage: _Stage, memory: Path) -> closing.Findings:
+    plan = stage.plan
+    with sdk.open(plan.lake, direct=True) as lake:
+        found = closing.compare(lake, memory)
+        parts = [closing.examine(lake)]
+        lake.gc(grace=0)  # old lists of what was erased go with it
+        parts.append(closing.examine(lake, "the lake after gc"))
+    if not plan.store:
+        lies = [stage.disk] if stage.disk else [plan.lake / ".trunkline"]
+        parts.append(closing.check_erased(memory, lies))
+    parts.append(closing.check_backups(memory, stage.folder))
+    for part in parts:
+        found.lost += part.lost
+        found.wrong += part.wrong
+    return found

@@ -1,0 +1,106 @@
+"""What was acknowledged and is no longer there is found, each loss by its name."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import trunkline as tl
+from tests.served import through_door
+from trunkline.abuse import acts, closing
+from trunkline.abuse.client import SHARED, Client, Tally
+from trunkline.abuse.memory import Memory, data_of, remembered
+
+ACTS = 120
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[tl.Lake]:
+    with tl.init(tmp_path) as made:
+        made.create_repo("shared")
+        yield made
+
+
+def at_work(lake: tl.Lake, folder: Path, seed: int = 1) -> tuple[Path, Tally]:
+    """So many acts of one client; what it remembers."""
+    beside = folder / ".abuse"
+    beside.mkdir()
+    tally, over = Tally(), threading.Event()
+    with Memory(beside / "memory.jsonl") as memory, through_door(lake) as remote:
+        client = Client(0, seed, acts.ACTS, [remote.server], beside, memory, tally, over, ACTS)
+        acts.prepare(client, lake)
+        client.run()
+    assert tally.wrong == []
+    assert tally.acts
+    return beside / "memory.jsonl", tally
+
+
+def test_a_lake_that_kept_all_has_nothing_lost(lake, tmp_path):
+    memory, _ = at_work(lake, tmp_path)
+    found = closing.compare(lake, memory)
+    assert (found.lost, found.wrong) == ([], [])
+    known = closing.expected(remembered(memory))
+    assert known.erased
+    assert known.tags
+    assert known.shared[SHARED]
+
+
+def test_the_seed_repeats_what_is_drawn(lake, tmp_path):
+    _, tally = at_work(lake, tmp_path)
+    with tl.init(tmp_path / "again") as another:
+        another.create_repo("shared")
+        _, again = at_work(another, tmp_path / "again")
+    assert again.acts == tally.acts
+
+
+def test_a_branch_that_fell_back_is_lost(lake, tmp_path):
+    memory, _ = at_work(lake, tmp_path)
+    lost, before = lake.commits(SHARED, limit=2)
+    lake.move_branch(SHARED, f"{SHARED.partition('@')[0]}@{before.id}")
+    found = closing.compare(lake, memory)
+    assert f"commit {lost.id} of {SHARED}" in found.lost
+
+
+def test_a_file_with_other_bytes_is_wrong_and_one_too_many_too(lake, tmp_path):
+    memory, _ = at_work(lake, tmp_path)
+    ref = "client-0/own@main"
+    with lake.commit(ref) as commit:
+        commit.put("/first", b"other")
+        commit.put("/more", b"more")
+    found = closing.compare(lake, memory)
+    assert found.lost == []
+    assert sorted(found.wrong) == [
+        f"{ref}:/first has other bytes",
+        f"{ref}:/more was never put",
+    ]
+
+
+def test_erased_bytes_that_are_still_there_are_found(lake, tmp_path):
+    memory, _ = at_work(lake, tmp_path)
+    store = [tmp_path / ".trunkline"]
+    assert closing.check_erased(memory, store).wrong == []
+    known = closing.expected(remembered(memory))
+    (ref, path), parts = next(iter(known.erased.items()))
+    (tmp_path / ".trunkline" / "left").write_bytes(b"x" + data_of(parts))
+    (found,) = closing.check_erased(memory, store).wrong
+    assert f"{ref}:{path} was erased" in found
+
+
+def test_a_backup_lacks_nothing_that_was_acknowledged_before(lake, tmp_path):
+    memory, _ = at_work(lake, tmp_path)
+    taken = lake.backup(tmp_path / ".abuse" / "backups")
+    after = sum(1 for _ in remembered(memory))
+    with memory.open("a") as file:
+        file.write(f'{{"kind": "backup", "id": "{taken.id}", "after": {after}}}\n')
+    assert closing.check_backups(memory, tmp_path / ".abuse").lost == []
+    with memory.open("a") as file:
+        file.write(
+            '{"kind": "change", "ref": "client-0/own@main", "commit": "0123", "files": {}}\n'
+            f'{{"kind": "backup", "id": "{taken.id}", "after": {after + 2}}}\n'
+        )
+    (tmp_path / ".abuse" / "restored").rename(tmp_path / "before")
+    found = closing.check_backups(memory, tmp_path / ".abuse")
+    assert f"commit 0123 of client-0/own@main in backup {taken.id}" in found.lost
