@@ -398,6 +398,9 @@ NOT_RUN = {
     "docs/operating.md: cp deploy/example.env deploy/.env": (
         "needs Docker; tests/deploy looks at what is deployed"
     ),
+    "docs/operating.md: trunkline abuse /srv/trial --minutes": (
+        "takes an hour; tests/abuse runs a minute of it"
+    ),
     AIRFLOW: "tests/integrations runs these files in a real Airflow",
     "examples/integrations/README.md: pip install dagster dagster-webserver": (
         "tests/integrations runs these files in a real Dagster"
