@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,30 @@ def test_a_link_is_not_followed(world: World, out: Path, tmp_path: Path):
     done = world.send(world.commit(dir__b="1"), mirror(out))
     assert done.state is FAILED
     assert there(elsewhere) == {}
+
+
+def test_deliveries_to_one_folder_at_once_do_not_disturb_each_other(world: World, out: Path):
+    commit = world.commit(**{f"f{number}": "x" * 1000 for number in range(50)})
+    outcomes: list[str] = []
+
+    def send() -> None:
+        outcomes.append(world.lake.export(f"report@{commit}", str(out)).note)
+
+    threads = [threading.Thread(target=send) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(outcomes) == 4
+    assert len(there(out)) == 50
+
+
+def test_nothing_is_written_if_a_link_is_on_the_way(world: World, out: Path, tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    out.mkdir(parents=True)
+    (out / "z").symlink_to(tmp_path / "elsewhere")
+    assert world.send(world.commit(a="1", z__b="2"), mirror(out)).state is FAILED
+    assert [one.name for one in out.iterdir()] == ["z"]
 
 
 def test_two_pipelines_do_not_share_a_folder(world: World, out: Path):

@@ -52,6 +52,13 @@ def test_what_was_there_before_is_not_replaced(world: World, bucket: Bucket):
     assert bucket.there() == {"a": "precious"}
 
 
+def test_a_strangers_latest_is_not_replaced(world: World, bucket: Bucket):
+    bucket.store.put("latest.json", b"precious")
+    done = world.send(world.commit(a="1"), bucket.target(mode="versions"), secrets=SECRETS)
+    assert done.state is FAILED
+    assert bucket.there() == {"latest.json": "precious"}
+
+
 def test_versions_and_the_newest(world: World, bucket: Bucket):
     made = [world.commit(a=str(n), dir__b="b") for n in range(3)]
     for commit in made:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+import uuid
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,9 @@ import pytest
 import trunkline as tl
 from tests.cli.run import Result, process
 from tests.copies import copy_lake
-from trunkline.errors import TrunklineError, Usage, WrongLake
+from tests.postgres import postgres
+from tests.s3 import s3_server
+from trunkline.errors import Precondition, TrunklineError, Usage, WrongLake
 from trunkline.ingests.keeper import Keeper
 from trunkline.lake.own_folders import MARK
 from trunkline.schedule.ticker import Ticker
@@ -80,6 +85,7 @@ def test_objects_without_their_catalog_are_left_alone(tmp_path: Path):
     with pytest.raises(WrongLake, match="objects of a lake whose catalog is not here"):
         tl.init(tmp_path / "a")
     assert set(before) - set((folder / "objects").rglob("*")) == {folder / "objects" / MARK}
+    assert not (folder / "catalog.db").exists()
 
 
 def test_the_catalog_of_one_lake_and_the_store_of_another(tmp_path: Path):
@@ -113,6 +119,40 @@ def test_gc_looks_again_just_before_it_deletes(tmp_path: Path, store: str):
         mark.write_text(json.dumps({**told, "generation": told["generation"] + 1}))
         with pytest.raises(WrongLake, match="was adopted by the catalog"):
             lake.gc(grace=0)
+
+
+@pytest.mark.parametrize("content", ["nonsense" * 100, None])
+def test_a_file_that_is_no_catalog_is_left_alone(tmp_path: Path, content: str | None):
+    place = tmp_path / "a/.trunkline/catalog.db"
+    place.parent.mkdir(parents=True)
+    if content is None:
+        with closing(sqlite3.connect(place)) as connection:
+            connection.execute("CREATE TABLE accounts (name TEXT)")
+    else:
+        place.write_text(content)
+    before = place.read_bytes()
+    for folder, catalog in ((tmp_path / "a", None), (tmp_path / "b", f"sqlite:///{place}")):
+        with pytest.raises(Precondition, match=f"{place} .* no catalog of a lake"):
+            tl.init(folder, **({"catalog": catalog} if catalog else {}))
+    assert place.read_bytes() == before
+    assert [one for one in tmp_path.rglob("*") if one.is_file()] == [place]
+
+
+def test_no_lake_is_made_inside_or_around_another(tmp_path: Path, store: str):
+    a = made(tmp_path / "a", store=store)
+    before = sorted(tmp_path.rglob("*"))
+    for options in (
+        {"store": f"{a}/.trunkline"},
+        {"store": f"file://{a}/.trunkline/more"},
+        {"store": f"{store}/data"},
+        {"store": str(a)},
+        {"store": str(tmp_path)},
+        {"catalog": f"sqlite:///{a}/.trunkline/other.db"},
+        {"catalog": f"sqlite:///{store}/packs/other.db"},
+    ):
+        with pytest.raises(Precondition, match=r"keeps its own files|would be around"):
+            tl.init(tmp_path / "b", **options)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("given", ["", "  ", "stray", "./there"])
@@ -177,6 +217,45 @@ def test_a_lake_that_is_renamed_is_at_home_without_a_word(tmp_path: Path, store:
         folder.rename(tmp_path / f"{name}2")
         assert (lake_id(tmp_path / f"{name}2"), held(tmp_path / f"{name}2")) == (before, "")
         assert held(tmp_path / f"{name}2") == ""
+
+
+def test_copied_back_to_its_old_place_one_of_the_two_is_the_copy(tmp_path: Path, store: str):
+    """As people make a safe copy: mv a b; cp -r b a."""
+    for name, options in (("a", {}), ("s", {"store": store})):
+        first, second = tmp_path / name, tmp_path / f"{name}2"
+        before = lake_id(made(first, **options))
+        first.rename(second)
+        shutil.copytree(second, first)
+        assert (lake_id(first), held(first)) == (before, "")
+        if not options:
+            assert held(second)
+            assert lake_id(second) != before
+        else:
+            with pytest.raises(WrongLake, match=f"copy of {first}/.trunkline/catalog.db"):
+                tl.open(second)
+
+
+def test_another_lake_in_its_old_place_does_not_matter(tmp_path: Path):
+    made(tmp_path / "a")
+    before = lake_id(tmp_path / "a")
+    (tmp_path / "a").rename(tmp_path / "b")
+    made(tmp_path / "a")
+    assert (lake_id(tmp_path / "b"), held(tmp_path / "b")) == (before, "")
+
+
+def test_of_two_files_at_one_place_the_first_that_is_opened_keeps_the_store(
+    tmp_path: Path, store: str
+):
+    """As on two machines with one name, whose catalogs are copies and whose bucket is one."""
+    here, aside = made(tmp_path / "a", store=store), tmp_path / "aside"
+    here.rename(aside)
+    shutil.copytree(aside, here)
+    with tl.open(here) as lake:
+        put(lake, "/b", b"two")
+    here.rename(tmp_path / "copy")
+    aside.rename(here)
+    with pytest.raises(WrongLake, match="was adopted by the catalog"):
+        tl.open(here)
 
 
 def test_a_lake_from_before_there_were_marks_gets_one(tmp_path: Path):
@@ -297,5 +376,59 @@ def test_a_neighbour_of_the_store_is_not_the_store(tmp_path: Path, store: str):
         assert lake.backup(f"{store}-safe").objects
         with pytest.raises(TrunklineError, match="into itself"):
             lake.backup(f"{store}/safe")
-        with pytest.raises(TrunklineError, match="keeps its own files"):
-            lake.backup(tmp_path / "a/.trunkline/safe")
+        tl.init(tmp_path / "b").close()
+        before = sorted(tmp_path.rglob("*"))
+        for place in ("a/.trunkline/safe", "a/.trunkline", "b/.trunkline", "b/.trunkline/x"):
+            with pytest.raises(TrunklineError, match="keeps its own files"):
+                lake.backup(tmp_path / place)
+        assert sorted(tmp_path.rglob("*")) == before
+
+
+# -- databases and buckets -------------------------------------------------------------------------
+
+
+def test_a_copy_of_a_database_is_refused_until_it_is_adopted(tmp_path: Path, store: str):
+    server = postgres()
+    database = server.empty_database()
+    made(tmp_path / "a", catalog=server.url(database), store=f"file://{store}")
+    copy = f"copy_{uuid.uuid4().hex}"
+    server._run(f"CREATE DATABASE {copy} TEMPLATE {database}")
+    with pytest.raises(WrongLake, match="not of this one|belongs to a lake with the store"):
+        tl.init(tmp_path / "x", catalog=server.url(database), store=f"file://{store}-other")
+    tl.init(tmp_path / "b", catalog=server.url(database), store=f"file://{store}").close()
+    toml = tmp_path / "b/.trunkline/lake.toml"
+    toml.write_text(toml.read_text().replace(database, copy))
+    with pytest.raises(WrongLake, match="is a copy of database"):
+        tl.open(tmp_path / "b")
+    assert tl.adopt(tmp_path / "b").took_store
+    with tl.open(tmp_path / "b") as lake:
+        put(lake, "/b", b"two")
+    with pytest.raises(WrongLake, match="was adopted by the catalog"):
+        tl.open(tmp_path / "a")
+
+
+def test_a_bucket_knows_its_lake_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with s3_server() as s3:
+        for name, value in s3.options.items():
+            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        monkeypatch.setenv("TRUNKLINE_S3_ENDPOINT", s3.endpoint)
+        url = s3.create_bucket("shared") + "/lakes/one"
+        a, other = made(tmp_path / "a", store=url), made(tmp_path / "other")
+        shutil.copytree(a, tmp_path / "copy")
+        with pytest.raises(WrongLake, match=f"copy of {a}/.trunkline/catalog.db"):
+            tl.open(tmp_path / "copy")
+        for place in (url, f"{url}/data", f"{url}/data/deep/er"):
+            with pytest.raises(WrongLake, match=f"{a}/.trunkline/catalog.db"):
+                tl.init(tmp_path / "b", store=place)
+            with tl.open(other) as lake:
+                with pytest.raises(WrongLake, match=f"{a}/.trunkline/catalog.db"):
+                    lake.backup(place)
+                with pytest.raises(WrongLake, match=f"{a}/.trunkline/catalog.db"):
+                    lake.export("orders@main", place)
+        with tl.open(a) as lake:
+            with pytest.raises(TrunklineError, match="into itself"):
+                lake.backup(f"{url}/data")
+            lake.gc(grace=0)
+            assert lake.fsck(deep=True).ok
+            assert lake.fsck().unused_objects == 0
+        made(tmp_path / "b", store="s3://shared/lakes/two")

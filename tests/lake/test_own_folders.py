@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,35 @@ def test_put_leaves_lakes_out_and_refuses_them_by_name(home: Path, tmp_path: Pat
         assert list(lake.log("copies@main")) == before
 
 
+def test_put_follows_no_link_into_a_lake(home: Path, tmp_path: Path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "a").write_text("a")
+    (folder / "keys").symlink_to(home / ".trunkline/catalog.db")
+    with tl.open(home) as lake:
+        with pytest.raises(Precondition, match=f"{folder}/keys is in {home}/.trunkline"):
+            lake.put("orders@main", folder, recursive=True)
+        source = {"path": str(folder), "pattern": "**", "settle": "0s", "format": "files"}
+        lake.apply({"ingest": {"name": "mine"}, "source": {"folder": source}})
+        lake.run()
+        assert [one.path for one in lake.ls("mine@main:/")] == ["/a"]
+
+
+def test_nothing_is_written_through_a_path_that_leads_into_a_lake(home: Path):
+    with tl.open(home) as lake:
+        with lake.commit("orders@main") as commit:
+            commit.put("/.trunkline/config.toml", b"evil")
+            commit.put("/store/x", b"evil")
+        before = [*sorted((home / ".trunkline").iterdir()), *sorted(home.iterdir())]
+        for act in (
+            lambda: lake.get("orders@main:/", home, force=True),
+            lambda: lake.export("orders@main", str(home)),
+        ):
+            with pytest.raises(Precondition, match="keeps its own files"):
+                act()
+        assert [*sorted((home / ".trunkline").iterdir()), *sorted(home.iterdir())] == before
+
+
 def test_get_and_export_refuse_a_lakes_own_folder(home: Path):
     catalog = (home / ".trunkline/catalog.db").read_bytes
     with tl.open(home) as lake:
@@ -84,6 +114,19 @@ def test_an_ingest_does_not_feed_on_a_lake(home: Path, then: Any):
         paths = {one.path for one in lake.ls("around@main:/", recursive=True)}
         assert not [path for path in paths if "catalog" in path or "manifests" in path]
         assert lake.fsck(deep=True).ok
+
+
+def test_an_ingest_moves_nothing_into_a_lake(home: Path, tmp_path: Path):
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / "x").write_text("x")
+    then = {"move": str(home / "store/packs")}
+    source = {"path": str(inbox), "settle": "0s", "format": "files", "then": then}
+    with tl.open(home) as lake:
+        lake.apply({"ingest": {"name": "inbox"}, "source": {"folder": source}})
+        (done,) = lake.run().ingests
+        assert "keeps its own files" in done.error
+    assert (inbox / "x").exists()
 
 
 def test_a_lake_is_not_made_in_a_lakes_own_folder(home: Path):
@@ -140,6 +183,7 @@ def test_a_strangers_latest_is_not_replaced(home: Path, tmp_path: Path, kind: st
         with pytest.raises(TrunklineError, match="latest"):
             lake.export("orders@main", str(out), mode="versions")
         assert latest.is_symlink() == (kind == "link")
+        assert list(out.iterdir()) == [latest]
         latest.rmdir() if kind == "folder" else latest.unlink()
         for _ in range(2):
             lake.export("orders@main", str(out), mode="versions")
@@ -157,3 +201,16 @@ def test_get_writes_through_no_link(home: Path, tmp_path: Path):
             with pytest.raises(AlreadyExists):
                 lake.get("orders@main:/", out, force=force)
     assert list(outside.iterdir()) == []
+    assert all(one.is_symlink() for one in out.iterdir())
+
+
+def test_get_writes_nothing_if_something_else_is_in_the_way(home: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    for name in ("sub", "catalog.db/there"):
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text("mine")
+        before = sorted(out.rglob("*"))
+        with tl.open(home) as lake, pytest.raises(AlreadyExists, match="something else"):
+            lake.get("orders@main:/", out, force=True)
+        assert sorted(out.rglob("*")) == before
+        shutil.rmtree(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import time
@@ -20,7 +21,7 @@ from tests.reliability.harness import (
     start_job,
     state,
 )
-from trunkline.errors import NotFound
+from trunkline.errors import LeaseLost, NotFound
 from trunkline.storage.catalog import commits
 
 
@@ -129,6 +130,32 @@ def test_what_is_being_read_stays(lake, tmp_path):
     with pytest.raises(NotFound):
         lake.commit_info(f"r@{commit.id}")
     assert_no_orphans(lake)
+
+
+def test_who_slept_while_reading_is_told_so(lake):
+    """A laptop's lid: the reader's lease ran out, its branch was deleted and collected."""
+    lake.create_branch("r@gone")
+    with lake.commit("r@gone") as commit:
+        for number in range(8):
+            commit.put(f"/{number}", os.urandom(2 << 20))
+
+    class Sleepy(io.RawIOBase):
+        slept = False
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data) -> int:
+            if not self.slept:
+                self.slept = True
+                with lake._core.database.write() as session:
+                    session.execute("UPDATE leases SET expires = 0")
+                lake.delete_branch("r@gone")
+                assert lake.gc(grace=0).objects
+            return len(data)
+
+    with pytest.raises(LeaseLost, match="Reading was paused for too long"):
+        lake.get("r@gone", Sleepy(), tar=True)
 
 
 def test_an_open_commit_keeps_what_was_put_into_it(lake):

@@ -1,8 +1,10 @@
 """Which lake is meant, and whether a server stands before it."""
 
+import errno
 import fcntl
 import json
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,6 +80,34 @@ class TestServed:
             assert server_of(place) is None
         presence.leave()
         assert server_of(place) is None
+
+    def test_a_file_system_without_locks_is_told_of(self, folder, monkeypatch):
+        """NFS that is mounted without them: a refused lock does not mean that a server has it."""
+
+        def refuse(*_):
+            raise OSError(errno.ENOLCK, "No locks available")
+
+        presence = Presence(folder / ".trunkline")
+        presence.take()
+        presence.announce("http://127.0.0.1:1", "t")
+        monkeypatch.setattr(fcntl, "flock", refuse)
+        with pytest.raises(Precondition, match=f"{folder}/.trunkline refuses locks"):
+            tl.open(folder)
+        monkeypatch.setenv("TRUNKLINE_DIRECT", "1")
+        with tl.open(folder) as lake:
+            assert lake.server == ""
+
+    def test_a_copy_does_not_believe_the_server_of_the_original(self, folder, tmp_path):
+        presence = Presence(folder / ".trunkline")
+        presence.take()
+        presence.announce("http://127.0.0.1:1", "t")
+        copy = tmp_path / "copy"
+        shutil.copytree(folder, copy)
+        other = Presence(copy / ".trunkline")
+        other.take()
+        shutil.copy(folder / ".trunkline" / SERVER_FILE, copy / ".trunkline" / SERVER_FILE)
+        assert server_of(copy / ".trunkline") is None
+        assert server_of(folder / ".trunkline") is not None
 
     def test_looking_does_not_keep_a_server_from_starting(self, folder):
         place = folder / ".trunkline"

@@ -7,7 +7,7 @@ import stat
 from typing import NoReturn
 
 from trunkline.errors import NotAllowed, SourceUnreadable
-from trunkline.lake.own_folders import SIGNS, is_own
+from trunkline.lake.own_folders import SIGNS, is_own, refuse_own
 from trunkline.model.suggest import shown
 
 
@@ -67,6 +67,7 @@ class _Walk:
                 hint="Remove the link or restore what it points at.",
             ) from None
         if stat.S_ISREG(mode):
+            refuse_own(local)
             self.files.append((relative + name, local))
             return []
         if not stat.S_ISDIR(mode):

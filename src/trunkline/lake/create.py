@@ -11,7 +11,7 @@ from pathlib import Path
 from trunkline.errors import AlreadyExists, NotFound, ReadOnly, Usage, WrongLake
 from trunkline.lake import identity
 from trunkline.lake.core import Core, Options
-from trunkline.lake.own_folders import refuse_own
+from trunkline.lake.own_folders import is_own, refuse_own
 from trunkline.settings import LAKE_FILE
 from trunkline.storage import catalog
 from trunkline.storage.catalog import identity as catalog_identity
@@ -66,9 +66,9 @@ def create_lake(
 ) -> Core:
     """Make a lake in `folder`, or join an existing catalog and store from here."""
     made = not folder.exists()
+    objects = open_store(store_url(addresses.store, folder), store_options)
     try:
-        prepare(folder, addresses)
-        objects = open_store(store_url(addresses.store, folder), store_options)
+        prepare(folder, addresses, objects)
         objects.check()
         catalog.create(addresses.catalog, folder)
         core = attach(folder, addresses, options, objects)
@@ -79,12 +79,20 @@ def create_lake(
     return core
 
 
-def prepare(folder: Path, addresses: Addresses) -> None:
-    """Make the folders of a lake that is to be."""
+def prepare(folder: Path, addresses: Addresses, objects: ObjectStore | None = None) -> None:
+    """Make the folders of a lake that is to be; with its `objects`, look at what is there."""
     if (folder / LAKE_FILE).exists():
         raise AlreadyExists(f"{folder} is a lake already.", hint="trunkline status shows it")
     _refuse_paths(addresses)
     refuse_own(folder.parent)
+    if "://" not in addresses.store or addresses.store.startswith("file:"):
+        _refuse_around(_resolved(store_url(addresses.store, folder)), folder)
+    if is_file_url(addresses.catalog):
+        path = sqlite_path(addresses.catalog, folder)
+        if not path.exists():
+            refuse_own(path.parent)
+        if catalog.is_new(path) and objects is not None:
+            identity.refuse_taken(objects, str(path))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if is_file_url(addresses.catalog):
@@ -197,6 +205,17 @@ def _settle(core: Core, addresses: Addresses, folder: Path) -> bool:
 def _resolved(url: str) -> str:
     path = url.removeprefix("file://")
     return url.rstrip("/") if "://" in path else os.path.realpath(path)
+
+
+def _refuse_around(store: str, folder: Path) -> None:
+    """A store is nothing but a lake's own, so it cannot be around a lake and what is beside it."""
+    for other in (Path(store, folder.name), folder):
+        around = is_own(other) if other != folder else True
+        if around and f"{os.path.realpath(other)}/".startswith(f"{store.rstrip('/')}/"):
+            raise WrongLake(
+                f"The store {store} would be around the lake {other}.",
+                hint="Name a folder that holds nothing else.",
+            )
 
 
 def _is_inside(addresses: Addresses, folder: Path) -> bool:

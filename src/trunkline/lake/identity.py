@@ -5,10 +5,12 @@ catalog holds the same. Whoever opens both compares them, and whoever deletes do
 before: gc deletes what its catalog does not name, which on the store of another lake is all there
 is. A generation ends when somebody adopts the store for another catalog: the old one is refused.
 
-A catalog knows where it is at home. Found elsewhere it is a copy, or was moved, and nobody but a
-person can tell which. With its objects beside it a copy is a lake of its own: it gets another id,
-and does nothing to the outside (ingests, deliveries, schedules, notices) until it is adopted.
-Where the objects are elsewhere, two catalogs would share them, so the copy is refused.
+A catalog knows where it is at home: machine, path and file. One of them may change without a word,
+as by a rename, unless another catalog of the lake has taken the old place. Found elsewhere it is a
+copy, or was moved, and nobody but a person can tell which. With its objects beside it a copy is a
+lake of its own: it gets another id, and does nothing to the outside (ingests, deliveries,
+schedules, notices) until it is adopted. Where the objects are elsewhere, two catalogs would share
+them, so the copy is refused.
 """
 
 from __future__ import annotations
@@ -16,18 +18,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from trunkline.errors import CorruptObject, DiskFull, ReadOnly, WrongLake
+from trunkline.errors import CorruptObject, DiskFull, ReadOnly, TrunklineError, WrongLake
 from trunkline.lake.core import Core
 from trunkline.lake.own_folders import MARK, refuse_own
 from trunkline.model.commits import DEFAULT_PROJECT
 from trunkline.model.ids import new_id
 from trunkline.storage.catalog import Session, events, followers, identity, repos
 from trunkline.storage.catalog.database import Seat
+from trunkline.storage.catalog.open import open_database
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import DATA, JOBS, MANIFESTS, PACKS, STREAMS
 from trunkline.storage.objects.loose import loose
+from trunkline.storage.objects.open import open_store
 from trunkline.storage.objects.port import ObjectStore
 
 _TWO_LAKES = "For a lake of its own: trunkline backup create there, trunkline backup restore here."
@@ -80,11 +86,7 @@ def settle(core: Core, store: str) -> bool:
 
     Whether it was made; else somebody else has made it at this very moment.
     """
-    mark = read_mark(core.objects)
-    # A mark of our own on an empty store is what an attempt that was cut off has left.
-    is_own = mark is not None and mark.catalog == _shown(core)
-    if not is_own or _holds_objects(core.objects):
-        refuse_used(core.objects)
+    refuse_taken(core.objects, _shown(core))
     with core.database.write() as session:
         if identity.fact(session, identity.STORE) is not None:
             return False
@@ -93,13 +95,36 @@ def settle(core: Core, store: str) -> bool:
     return True
 
 
+def refuse_taken(objects: ObjectStore, catalog: str) -> None:
+    """A lake that is to have its catalog there needs a store that is nobody's."""
+    mark = read_mark(objects)
+    # A mark of our own on an empty store is what an attempt that was cut off has left.
+    is_own = mark is not None and mark.catalog == catalog
+    if not is_own or _holds_objects(objects):
+        refuse_used(objects)
+
+
 def refuse_store(objects: ObjectStore) -> None:
     """No place is anybody else's if it is a lake's store, or is inside of what is a lake's own."""
     mark = read_mark(objects)
     if mark is not None:
         raise _of_another(objects, mark)
-    if objects.uri("").startswith("file:") and objects.address is not None:
-        refuse_own(os.path.dirname(objects.address[0]))
+    if objects.address is None:
+        return
+    url, options = objects.address
+    if objects.uri("").startswith("file:"):
+        refuse_own(url)
+        return
+    start, above = url.index("://") + 3, url.rstrip("/")
+    while (cut := above.rfind("/")) > start:
+        above = above[:cut]
+        outer = open_store(above, options)
+        try:
+            mark = read_mark(outer)
+        except TrunklineError:
+            return  # who may not look there cannot do any harm to it
+        if mark is not None:
+            raise _of_another(outer, mark)
 
 
 def refuse_used(objects: ObjectStore) -> None:
@@ -130,15 +155,14 @@ def admit(core: Core, *, inside: bool) -> None:
     try:
         if identity.GENERATION not in known:
             _note_older(core)
-        elif not _same(seat, known):
+        elif not _is_home(seat, known):
             if not inside:
                 raise _strayed(core, known)
             with core.database.write() as session:
-                if not _same(seat, identity.facts(session)):
+                if not _is_home(seat, identity.facts(session)):
                     _become_another(core, session, f"it was copied from {_home(known)}, or moved")
         elif _text(seat) != known.get(identity.SEAT):
-            with core.database.write() as session:
-                identity.note(session, {identity.SEAT: _text(seat)})
+            _settle_again(core, seat, inside=inside)
     except (ReadOnly, DiskFull):
         pass  # Nobody can do anything from here; reading is fine.
     if core.objects.uri("").startswith("file:"):
@@ -158,6 +182,10 @@ def check_store(core: Core) -> None:
     with core.database.read() as session:
         known = identity.facts(session)
     mark = read_mark(core.objects)
+    if mark is not None and mark.generation != int(known.get(identity.GENERATION, 0)):
+        # Both change in one transaction, but not at one moment: look again when it is over.
+        with suppress(ReadOnly, DiskFull), core.database.write(durable=False) as session:
+            known, mark = identity.facts(session), read_mark(core.objects)
     if mark is None:
         if identity.GENERATION in known:
             raise _unmarked(core)
@@ -191,7 +219,7 @@ def adopt(core: Core, *, inside: bool, as_new: bool) -> Adoption:
         check_store(core)
     generation = int(known.get(identity.GENERATION, 0))
     behind = mark is None or mark.generation != generation
-    took = behind or not _same(seat, known)
+    took = behind or not _is_home(seat, known)
     if as_new and took and not inside:
         raise WrongLake("Two lakes cannot share one store.", hint=_TWO_LAKES)
     held = identity.HELD in known
@@ -222,6 +250,44 @@ def _same(seat: Seat, known: Mapping[str, str]) -> bool:
     except (KeyError, ValueError):
         return True
     return [one == other for one, other in zip(seat, home, strict=False)].count(True) >= 2
+
+
+def _is_home(seat: Seat, known: Mapping[str, str]) -> bool:
+    return _same(seat, known) and not _is_displaced(seat, known)
+
+
+def _is_displaced(seat: Seat, known: Mapping[str, str]) -> bool:
+    """Whether it was renamed, and then copied to where it had been: that one is at home there."""
+    home = json.loads(known.get(identity.SEAT, "[]"))[1:2]
+    if not home or home[0] == seat[1] or not os.path.isfile(home[0]):
+        return False
+    try:
+        if os.path.samefile(home[0], seat[1]):
+            return False
+        other = open_database(home[0], Path("/"))
+        try:
+            with other.read() as session:
+                return identity.lake_id(session) == known[identity.LAKE]
+        finally:
+            other.close()
+    except (OSError, TrunklineError):
+        return False
+
+
+def _settle_again(core: Core, seat: Seat, *, inside: bool) -> None:
+    """Note where it is at home now.
+
+    If the file is another, it was copied over the old one, or to a machine of the same name. Then
+    a new generation begins: whichever is opened first keeps a store that both would use.
+    """
+    if not inside:
+        check_store(core)
+    with core.database.write() as session:
+        file = json.loads(identity.fact(session, identity.SEAT) or "[]")[2:]
+        if file and file != [seat[2]] and not inside:
+            _be_at_home(core, session, {})
+        else:
+            identity.note(session, {identity.SEAT: _text(seat)})
 
 
 def _text(seat: Seat) -> str:
@@ -282,7 +348,7 @@ def _holds_objects(objects: ObjectStore) -> bool:
 def _of_another(objects: ObjectStore, mark: Mark) -> WrongLake:
     return WrongLake(
         f"The store {objects.uri('')} is that of the lake with the catalog {mark.catalog}.",
-        hint="Use another --store; trunkline init with that --catalog too joins the lake.",
+        hint="Name another place; trunkline init with that --catalog and --store joins the lake.",
     )
 
 

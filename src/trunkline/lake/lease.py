@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from trunkline.errors import DiskFull, LeaseLost, ReadOnly, Unavailable
+from trunkline.errors import CorruptObject, DiskFull, LeaseLost, ReadOnly, Unavailable
 from trunkline.lake.core import Core, Resolved
 from trunkline.lake.identity import check_once
 from trunkline.model.ids import new_id
@@ -28,6 +28,13 @@ def pinned(core: Core, found: Resolved) -> Iterator[None]:
         return
     try:
         yield
+    except CorruptObject as error:
+        if lease.is_lost():
+            raise LeaseLost(
+                "Reading was paused for too long, and what it read was removed meanwhile.",
+                hint="Nothing is damaged; read something that is still there.",
+            ) from error
+        raise
     finally:
         lease.give_back()
 
@@ -68,6 +75,11 @@ class Lease:
             self.started = session.now()
         self._held = True
         threading.Thread(target=self._renew, name="trunkline-lease", daemon=True).start()
+
+    def is_lost(self) -> bool:
+        """Whether it ran out, so that gc may have removed what it was for."""
+        with self._core.database.read() as session:
+            return leases.find(session, self._id) is None
 
     def go_on(self, started: int) -> None:
         """Use a lease that was taken before, perhaps by another process, and is renewed there."""

@@ -15,7 +15,7 @@ from trunkline.errors import AlreadyExists, DiskFull, Failed, NotFound, ReadOnly
 from trunkline.lake import files
 from trunkline.lake.core import Core, Resolved
 from trunkline.lake.manifests import Tree
-from trunkline.lake.own_folders import refuse_own
+from trunkline.lake.own_folders import is_own, refuse_own
 from trunkline.model.entries import Entry, line_path
 from trunkline.model.refs import Ref
 from trunkline.pipelines.globs import Glob
@@ -234,14 +234,27 @@ def refuse_overwriting(paths: Iterable[str], base: str, target: Path) -> None:
 
 
 def _move_into(source: Path, target: Path) -> None:
-    for folder, _, names in os.walk(source):
-        below = Path(folder).relative_to(source)
-        inside = target / below
-        if below.parts and inside.is_symlink():
+    moves = [
+        (folder, target / Path(folder).relative_to(source), names)
+        for folder, _, names in os.walk(source)
+    ]
+    for _, inside, names in moves:
+        if inside != target and inside.is_symlink():
             raise AlreadyExists(
                 f"{inside} is a link, and files would be written where it leads.",
                 hint="Remove it, or get into another folder.",
             )
+        if is_own(inside):
+            refuse_own(inside)
+        for place in (inside, *(inside / name for name in names)):
+            is_there = os.path.lexists(place) and not place.is_symlink()
+            if is_there and place.is_dir() != (place == inside):
+                what = "folder" if place.is_dir() else "file"
+                raise AlreadyExists(
+                    f"{place} is a {what}, and something else would be there.",
+                    hint="Remove it, or get into another folder.",
+                )
+    for folder, inside, names in moves:
         inside.mkdir(parents=True, exist_ok=True)
         for name in names:
             os.replace(os.path.join(folder, name), inside / name)

@@ -30,7 +30,7 @@ from trunkline.egress.base import Sender, Sent, Shipment
 from trunkline.egress.targets.notes import Notes, described
 from trunkline.egress.targets.parcels import NOTES, Parcel, base_of, parcels_of
 from trunkline.errors import DiskFull, Precondition, ReadOnly, TrunklineError, Unavailable
-from trunkline.lake.own_folders import refuse_own
+from trunkline.lake.own_folders import is_own, refuse_own
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.outlet import export
 
@@ -69,6 +69,7 @@ class FolderSender(Sender):
             is_folder = place.is_dir() and not place.is_symlink()
             if one.name not in notes.files and os.path.lexists(place) and not is_folder:
                 raise _not_ours(place)
+            _refuse_way(root, one, notes)
         stale = notes.files.keys() - {one.name for one in parcels}
         self._build(shipment, work / "files", changed)
         self.refuse_if_stopped()
@@ -102,22 +103,24 @@ class FolderSender(Sender):
         notes = Notes.read(_bytes(root / NOTES), self.berth, "versions", str(root))
         name = shipment.commit.id
         what = [self.berth.target.path, self.berth.options["format"]]
-        place = root / name
+        place, link = root / name, root / LATEST
+        if os.path.lexists(link) and not _is_latest(link, notes):
+            raise _not_ours(link)
         if notes.versions.get(name) != what or not place.is_dir():
             self._build(shipment, work / "files", parcels)
             crashpoint("egress.sending")
             if place.exists():  # by a crash, or of another path
                 os.rename(place, work / "old")
             os.rename(work / "files", place)
-        link = root / LATEST
-        if os.path.lexists(link) and not _is_latest(link, notes):
-            raise _not_ours(link)
         self.refuse_if_stopped()
-        _switch(link, name)
-        gone = notes.add_version(name, what, self.berth.options.get("keep"))
+        # Noted before it is there: a link that a crash leaves is known to be ours.
+        notes.add_version(name, what)
         _write(root / NOTES, notes.encoded(name))
-        for old in gone:
-            shutil.rmtree(root / old, ignore_errors=True)
+        _switch(link, name)
+        if gone := notes.drop_versions(self.berth.options.get("keep")):
+            for old in gone:
+                shutil.rmtree(root / old, ignore_errors=True)
+            _write(root / NOTES, notes.encoded(name))
         return described(place, parcels, len(parcels), 0)
 
     def _build(self, shipment: Shipment, folder: Path, parcels: Sequence[Parcel]) -> None:
@@ -173,6 +176,21 @@ def _sweep(root: Path) -> None:
             os.close(lock)
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _refuse_way(root: Path, one: Parcel, notes: Notes) -> None:
+    """Nothing is written before it is known that no link and no lake is on the way."""
+    folder = root
+    for part in Path(one.name).parts[:-1]:
+        folder = folder / part
+        # A file in place of a folder may be one that was delivered, and goes.
+        is_file = folder.exists() and not folder.is_dir()
+        if folder.is_symlink() or (
+            is_file and folder.relative_to(root).as_posix() not in notes.files
+        ):
+            raise _not_ours(folder)
+        if is_own(folder):
+            refuse_own(folder)
 
 
 def _place(root: Path, source: Path, one: Parcel) -> None:

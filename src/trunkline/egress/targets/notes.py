@@ -67,10 +67,13 @@ class Notes:
         self.files = {one.name: one.identity for one in parcels}
         return self.encoded(commit)
 
-    def add_version(self, commit: str, what: list[Any], keep: int | None) -> list[str]:
-        """The commit is the newest now; those that go for it."""
+    def add_version(self, commit: str, what: list[Any]) -> None:
+        """The commit is the newest now."""
         self.versions.pop(commit, None)
         self.versions[commit] = what
+
+    def drop_versions(self, keep: int | None) -> list[str]:
+        """Forget all but the newest; those that go."""
         gone = list(self.versions)[:-keep] if keep else []
         for old in gone:
             del self.versions[old]

@@ -24,6 +24,7 @@ from trunkline.egress.base import Berth, Sender, Sent, Shipment
 from trunkline.egress.targets.notes import Notes, described
 from trunkline.egress.targets.parcels import NOTES, Parcel, parcels_of
 from trunkline.errors import Precondition, Unavailable
+from trunkline.lake.identity import refuse_store
 from trunkline.model.time import to_rfc3339
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.open import open_foreign
@@ -40,6 +41,7 @@ class ObjectsSender(Sender):
         self._store = open_foreign(self._url, options)
 
     def send(self, shipment: Shipment) -> Sent:
+        refuse_store(self._store)
         with tempfile.TemporaryDirectory(prefix="trunkline-egress-") as made:
             parcels = parcels_of(shipment, str(self.berth.options["format"]), Path(made))
             if self.berth.options["mode"] == "versions":
@@ -73,6 +75,11 @@ class ObjectsSender(Sender):
         notes = Notes.read(self._get(NOTES), self.berth, "versions", self._url)
         name = shipment.commit.id
         what = [self.berth.target.path, self.berth.options["format"]]
+        if not notes.versions and self._get(LATEST) is not None:
+            raise Precondition(
+                f"{self._url}/{LATEST} is there already, and was not delivered.",
+                hint="Remove it, or deliver to another folder.",
+            )
         if notes.versions.get(name) != what:
             self._put_all(shipment, parcels, f"{name}/")
         latest = {
@@ -81,11 +88,14 @@ class ObjectsSender(Sender):
             "finished": to_rfc3339(shipment.commit.finished or shipment.commit.started),
             "files": [{"path": one.name, "size": one.size} for one in parcels],
         }
-        gone = notes.add_version(name, what, self.berth.options.get("keep"))
-        self._put(LATEST, latest)
+        # Noted before it is there: what a crash leaves is known to be ours.
+        notes.add_version(name, what)
         self._put(NOTES, notes.encoded(name))
-        for old in gone:
-            self._store.delete(info.key for info in self._store.list(f"{old}/"))
+        self._put(LATEST, latest)
+        if gone := notes.drop_versions(self.berth.options.get("keep")):
+            for old in gone:
+                self._store.delete(info.key for info in self._store.list(f"{old}/"))
+            self._put(NOTES, notes.encoded(name))
         return described(f"{self._url}/{name}", parcels, len(parcels), 0)
 
     def _put_all(self, shipment: Shipment, parcels: Sequence[Parcel], prefix: str) -> None:

@@ -30,7 +30,7 @@ from trunkline.ingests.feeds.base import (
 from trunkline.ingests.feeds.taken import Known, Stat
 from trunkline.ingests.feeds.unpacking import archive_pieces, is_archive
 from trunkline.lake.manifests import Tree
-from trunkline.lake.own_folders import is_own, refuse_own
+from trunkline.lake.own_folders import is_own, own_folder, refuse_own
 from trunkline.model.paths import normalize_path
 from trunkline.pipelines.globs import Glob
 
@@ -82,6 +82,8 @@ class FolderFeed(Feed):
 
     def gather(self, position: Mapping[str, Any], *, drain: bool) -> Gathered | None:
         refuse_own(self._root)
+        if moved_to := self._moved_to():
+            refuse_own(moved_to)
         files = self._look()
         if not files and drain and self._waiting:
             # What came just now may still be growing: one more look tells.
@@ -312,7 +314,7 @@ def _walk(root: Path, folder: Path, but: str) -> Iterator[tuple[str, Stat]]:
                 if entry.is_dir(follow_symlinks=False):
                     if os.path.abspath(entry.path) != but:
                         yield from _walk(root, Path(entry.path), but)
-                elif entry.is_file():
+                elif entry.is_file() and not (entry.is_symlink() and own_folder(entry.path)):
                     stat = entry.stat()
                     yield os.path.relpath(entry.path, root), (stat.st_size, stat.st_mtime_ns)
             except FileNotFoundError:

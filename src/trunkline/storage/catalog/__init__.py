@@ -9,7 +9,14 @@ from the database's clock. Facts about single files are never rows here: they li
 """
 
 from trunkline.storage.catalog.database import Database, Row, Session
-from trunkline.storage.catalog.open import FORMAT, create, migrate, open_database, read_format
+from trunkline.storage.catalog.open import (
+    FORMAT,
+    create,
+    is_new,
+    migrate,
+    open_database,
+    read_format,
+)
 
 __all__ = [
     "FORMAT",
@@ -17,6 +24,7 @@ __all__ = [
     "Row",
     "Session",
     "create",
+    "is_new",
     "migrate",
     "open_database",
     "read_format",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
-from trunkline.errors import NotFound, WrongFormat
+from trunkline.errors import NotFound, Precondition, WrongFormat
 from trunkline.storage.catalog.database import Database
 from trunkline.storage.catalog.sqlite import SqliteDatabase, translate
 from trunkline.storage.crashpoints import crashpoint
@@ -63,6 +64,25 @@ def create(url: str, base: Path) -> None:
     if is_file_url(url):
         _make_file(sqlite_path(url, base))
     _upgrade(url, base)
+
+
+def is_new(path: Path) -> bool:
+    """Whether there is no catalog in a file yet. What is something else is left alone."""
+    if not path.exists() or not path.stat().st_size:
+        return True
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as there:
+            tables = {row[0] for row in there.execute("SELECT name FROM sqlite_schema")}
+    except sqlite3.OperationalError as error:
+        raise translate(error, path) from error
+    except sqlite3.DatabaseError:
+        tables = {""}
+    if tables and not {"meta", "alembic_version"} <= tables:
+        raise Precondition(
+            f"{path} is there already, and is no catalog of a lake.",
+            hint="Move it away, or name another --catalog.",
+        )
+    return not tables
 
 
 def _make_file(path: Path) -> None:
