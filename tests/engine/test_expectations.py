@@ -159,6 +159,19 @@ def test_a_condition_is_read_by_itself_whatever_it_ends_with(spark: Session, tex
     assert found == [[1], [0, 1, 2], [0, 1, 2], [1, 2], [1, 2], [1, 2]]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(SELECT /*+ x('/*') */ reflect('java.lang.System', 'nanoTime') > 0) -- */",
+        "xpath_boolean('<!DOCTYPE a SYSTEM \"file:///dev/zero\"><a/>', '/a')",
+        "EXISTS (SELECT * FROM parquet.`/etc`)",
+    ],
+)
+def test_a_condition_only_computes(spark: Session, text):
+    with pytest.raises(InvalidSpec, match=r'The rule "r": SQL .*may'):
+        row_rules(orders(spark), [rule(expr=text, name="r")])
+
+
 def test_values_and_names_may_have_any_characters(spark: Session):
     odd = ("it's", "a\\b", "\\'", "`x`\n", "é")
     frame = orders(spark, [(text,) for text in (*odd, "a\\\\b")], "code string")

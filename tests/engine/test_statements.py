@@ -9,7 +9,7 @@ import pytest
 from tests.spark import shared_session
 from trunkline.engine import statementparts as parts
 from trunkline.engine.sql import Desk
-from trunkline.engine.statements import UnknownFunction
+from trunkline.engine.statements import UnknownFunction, run_step
 from trunkline.errors import NotAllowed
 
 HOME = '("java.lang.System", "getProperty", "user.home")'
@@ -75,6 +75,8 @@ REFUSED = [
     "SELECT from_avro(x'00', '{}', map('avroSchemaUrl', 'file:///etc/passwd'))",
     "SELECT from_protobuf(x'00', 'A', '/etc/passwd')",
     "SELECT * FROM python_worker_logs()",
+    "SELECT xpath('<!DOCTYPE a SYSTEM \"http://127.0.0.1:9/\"><a/>', '/a')",
+    "SELECT xpath_string('<!DOCTYPE a SYSTEM \"file:///dev/zero\"><a/>', '/a')",
     "SELECT * FROM parquet.`/etc`",
     "SELECT * FROM text.`/etc/passwd`",
     "SELECT * FROM a",
@@ -112,6 +114,22 @@ def test_refused(desk: Desk, text: str):
     with pytest.raises((NotAllowed, UnknownFunction)) as caught:
         desk.ask(text, {}, None)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", [*REFUSED, "SELECT * FROM system.b", "EXPLAIN SELECT 1"])
+def test_refused_in_a_pipeline(desk: Desk, text: str):
+    with pytest.raises(NotAllowed) as caught:
+        run_step(desk._spark, desk._java, text, ["b"])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pipeline_reads_what_it_knows_and_calls_what_spark_was_given(desk: Desk):
+    desk._spark.range(3).createOrReplaceTempView("a")
+    desk._spark.sql("CREATE TEMPORARY FUNCTION theirs(n BIGINT) RETURNS BIGINT RETURN n + 1")
+    found = run_step(
+        desk._spark, desk._java, "WITH b AS (FROM a) SELECT max(theirs(id)) FROM b", ["A"]
+    )
+    assert found.first() == (3,)
 
 
 @pytest.mark.parametrize(

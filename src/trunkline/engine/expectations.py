@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from trunkline.engine.failures import hush
 from trunkline.engine.sqlerrors import short
+from trunkline.engine.statements import judge_expression
 from trunkline.engine.uniqueness import Keys
-from trunkline.errors import InvalidSpec
+from trunkline.errors import InvalidSpec, NotAllowed
 from trunkline.model.expectations import Action, CheckKind, Expectation
 from trunkline.model.suggest import did_you_mean, shown
 from trunkline.model.types import quoted, text_literal
@@ -120,9 +121,10 @@ class _Rows:
         self._helpers = 0
 
     @cached_property
-    def parser(self) -> Any:
-        session: Any = self.frame.sparkSession._jsparkSession
-        return session.sessionState().sqlParser()
+    def contents(self) -> Callable[[str], str]:
+        """What an expression is made of, as Spark reads it."""
+        spark: Any = self.frame.sparkSession
+        return partial(spark._jvm.io.trunkline.Statement.expression, spark._jsparkSession)
 
     def place(self, rule: Expectation, name: str) -> int:
         """Where a column of the table is; as in Spark, upper and lower case are the same."""
@@ -213,7 +215,10 @@ def _alone(rows: _Rows, rule: Expectation, broken: str) -> str:
 
 def _expr(rows: _Rows, rule: Expectation) -> str:
     # Alone first: `a) + (b` would be fine between the parentheses of another text.
-    rows.parser.parseExpression(rule.expr)
+    try:
+        judge_expression(rows.contents(rule.expr))
+    except NotAllowed as error:
+        raise InvalidSpec(f'The rule "{rule.name}": {error.message}', hint=error.hint) from None
     # The text may end in a comment, and that in a backslash, which takes the next line into it.
     return _unless(f"(\n{rule.expr}\n\n)")
 

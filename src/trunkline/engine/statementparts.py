@@ -140,8 +140,7 @@ FUNCTIONS = _words("""
     url_decode url_encode user uuid validate_utf8 var_pop var_samp variance variant_array_append
     variant_delete variant_get variant_insert variant_set variant_strip_nulls vector_avg
     vector_cosine_similarity vector_inner_product vector_l2_distance vector_norm vector_normalize
-    vector_sum version weekday weekofyear when width_bucket window window_time xpath xpath_boolean
-    xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short xpath_string xxhash64
+    vector_sum version weekday weekofyear when width_bucket window window_time xxhash64
     year zeroifnull zip_with | ~
 """)
 
@@ -150,8 +149,11 @@ DENIED = _words("""
     input_file_name input_file_block_start input_file_block_length
     from_protobuf to_protobuf from_avro to_avro schema_of_avro
     python_worker_logs
+    xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short
+    xpath_string
 """)
-"""They call classes, tell where files are, or read files and addresses that are their arguments."""
+"""They call classes, tell where files are, or read files and addresses that are their arguments:
+XML names them too, as where its DOCTYPE is."""
 
 TABLE_FUNCTIONS = _words("""
     collations explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer

@@ -8,7 +8,8 @@ not read a second time, so nobody can mean two things by it.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,17 +74,46 @@ def run(
     return DataFrame(statement.rows(), spark)
 
 
+def run_step(spark: SparkSession, java: Any, text: str, known: Collection[str]) -> DataFrame:
+    """The DataFrame of a pipeline's query, which reads nothing but tables that are known."""
+    from pyspark.sql import DataFrame
+
+    statement = java.read(spark._jsparkSession, text, {})
+    judge_step(Contents.decode(statement.contents()), known)
+    return DataFrame(statement.rows(), spark)
+
+
+def judge_expression(told: str) -> None:
+    """Refuse an expression of a spec that does more than compute; `told` are its contents."""
+    contents = Contents.decode(told)
+    judge_step(contents, [name[0] for name in contents.relations if len(name) == 1])
+
+
+def judge_step(contents: Contents, known: Collection[str]) -> None:
+    """Refuse what no SQL of a pipeline may be made of.
+
+    Functions that are not Spark's are those of who set it up, and may be called.
+    """
+    _judge_parts(contents.classes, parts.CLASSES)
+    for kind, arguments, start, stop, function in contents.functions:
+        with suppress(UnknownFunction):
+            _judge_function(kind, arguments, start, stop, ".".join(function).lower())
+    tables = {name.casefold() for name in known}
+    for name in sorted(contents.relations):
+        if len(name) > 1 or name[0].casefold() not in tables:
+            raise NotAllowed(
+                f'SQL of a pipeline may only read its inputs: "{".".join(name)}" is none.',
+                hint="Name it as an input of the pipeline.",
+            )
+
+
 def judge(contents: Contents, views: Collection[str], places: bool = False) -> None:
     """Refuse what is more than a query over just these views."""
     first, *others = contents.classes
-    allowed = parts.CLASSES
     if first in parts.COMMANDS and (places or not parts.COMMANDS[first]):
-        allowed |= parts.MODES
+        _judge_parts(others, parts.CLASSES | parts.MODES)
     else:
-        others.insert(0, first)
-    for name in others:
-        if name not in allowed:
-            raise NotAllowed(f"SQL may only read: {_shown(name)} is not a query.", hint=_HINT)
+        _judge_parts(contents.classes, parts.CLASSES)
     for kind, arguments, start, stop, function in contents.functions:
         _judge_function(kind, arguments, start, stop, ".".join(function).lower())
     # As Spark has it, upper and lower case are the same.
@@ -94,6 +124,12 @@ def judge(contents: Contents, views: Collection[str], places: bool = False) -> N
             f'This query can be read in two ways: "{".".join(odd[0])}" is a table in one of them.',
             hint="Leave out comments and escapes, or ask DuckDB.",
         )
+
+
+def _judge_parts(classes: Iterable[str], allowed: Collection[str]) -> None:
+    for name in classes:
+        if name not in allowed:
+            raise NotAllowed(f"SQL may only read: {_shown(name)} is not a query.", hint=_HINT)
 
 
 def _judge_function(kind: str, arguments: list[Argument], start: int, stop: int, name: str) -> None:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.engine import fetching, promises, sqlerrors, tables
+from trunkline.engine import fetching, promises, sqlerrors, statements, tables
 from trunkline.engine.driver import load_function, user_error, using
 from trunkline.engine.expectations import NO_RULES, row_rules
 from trunkline.engine.sessions import own_session
@@ -147,7 +147,7 @@ def outputs(
     """What the transform gives for these inputs, by output table; nothing is computed yet."""
     if task.steps:
         _add_views(frames)
-        steps = _run_sql(spark, task)
+        steps = _run_sql(session, spark, task)
         found: Mapping[str, DataFrame] = {
             step.name if step.kind == "table" else "": frame
             for step, frame in steps
@@ -196,11 +196,18 @@ def _previous(
     return tables.read(session, source.scans, source.schema, spark) if source else None
 
 
-def _run_sql(spark: SparkSession, task: TableTask) -> list[tuple[Step, DataFrame]]:
-    made = []
+def _run_sql(
+    session: Session, spark: SparkSession, task: TableTask
+) -> list[tuple[Step, DataFrame]]:
+    made: list[tuple[Step, DataFrame]] = []
+    # Spark Connect tells no plan: there the words that were looked at have to do.
+    java = None if session.is_connect else tables.classes(session).Statement
     for step in task.steps:
+        known = [*task.inputs, *(one.name for one, _ in made)]
         with sqlerrors.at(step, task.sql):
-            frame = spark.sql(step.sql)
+            frame = (
+                statements.run_step(spark, java, step.sql, known) if java else spark.sql(step.sql)
+            )
             frame.schema  # noqa: B018  what is wrong with the text is said here, with its place
         if step.kind != "result":
             frame.createOrReplaceTempView(f"`{step.name}`")

@@ -35,7 +35,8 @@ _token = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 ).match
-_comment_edge = re.compile(r"/\*|\*/")
+# A hint is no comment, wherever it begins.
+_comment_edge = re.compile(r"/\*(?!\+)|\*/")
 
 # Where SQL is that stands in the spec itself.
 INLINE = "transform.sql"
@@ -69,7 +70,7 @@ def tokens(sql: str, where: str) -> Iterator[Token]:
     """All tokens, comments too; spaces are what is between them."""
     at = 0
     while at < len(sql):
-        if sql.startswith("/*", at):
+        if sql.startswith("/*", at) and not sql.startswith("/*+", at):
             end = _comment_end(sql, at, where)
             yield Token(COMMENT, sql[at:end], at, end)
             at = end

@@ -215,7 +215,7 @@ class DuckAnswer(Answer):
 
     def _placed(self, error: Exception) -> tuple[Exception, int]:
         """The same error with its place, which only `execute` tells, and what stands before it."""
-        if _SAID in str(error):
+        if _SAID in str(error) or not self._judged:
             return error, 0
         import duckdb
 

@@ -140,6 +140,8 @@ def _make_devices(root: str) -> None:
     os.mkdir(root + "/dev")
     for name in _DEVICES:
         zygote.show(f"/dev/{name}", f"{root}/dev/{name}", is_deep=False)
+        # It is the machine's own, and root's: it can be written to, but not changed.
+        _restrict(f"{root}/dev/{name}", _RDONLY | _NOSUID | _NOEXEC)
     os.symlink("/proc/self/fd", root + "/dev/fd")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         os.symlink(f"/proc/self/fd/{number}", f"{root}/dev/{name}")

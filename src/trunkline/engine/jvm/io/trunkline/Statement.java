@@ -64,6 +64,13 @@ public final class Statement {
         return new Statement(session, (LogicalPlan) within(session, new Read(session, text, values)));
     }
 
+    /** What is in an expression that stands for itself, as JSON. */
+    public static String expression(SparkSession session, String text) throws Exception {
+        Contents found = new Contents();
+        found.add(within(session, new ReadExpression(session, text)), null);
+        return found.told.toString();
+    }
+
     /** What is in it, as JSON: classes by name; functions, hints and relations with their places. */
     public String contents() {
         Contents found = new Contents();
@@ -147,6 +154,25 @@ public final class Statement {
                 return parser(session).parsePlanWithParameters(text, given);
             } catch (ParseException error) {
                 // A function of Scala declares nothing that it throws.
+                Platform.throwException(error);
+                return null;
+            }
+        }
+    }
+
+    private static final class ReadExpression extends AbstractFunction0 {
+        private final SparkSession session;
+        private final String text;
+
+        ReadExpression(SparkSession session, String text) {
+            this.session = session;
+            this.text = text;
+        }
+
+        public Object apply() {
+            try {
+                return parser(session).parseExpression(text);
+            } catch (ParseException error) {
                 Platform.throwException(error);
                 return null;
             }
