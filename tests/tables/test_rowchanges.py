@@ -1,5 +1,6 @@
 """Rows merged, updated and deleted: only files that hold them are written anew."""
 
+import math
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -134,6 +135,28 @@ def test_merge_makes_the_table_and_grows_it(lake):
     assert len(rows(lake, "orders")) == 3
     with pytest.raises(SchemaClash):
         lake.merge_table("orders", [{"id": "one"}], on="id")
+
+
+def test_zeros_keep_the_sign_that_they_are_given(lake):
+    """0.0 and -0.0 are one key, and two values."""
+    inner = pa.struct([("d", pa.float64())])
+
+    def table(key, value):
+        nested = pa.array([{"d": value}], inner)
+        return pa.table({"k": [key], "v": [value], "s": nested})
+
+    def signs():
+        (row,) = lake.table("orders@main").arrow().to_pylist()
+        return [math.copysign(1, one) for one in (row["k"], row["v"], row["s"]["d"])]
+
+    lake.write_table("orders", table(0.0, 0.0))
+    assert lake.merge_table("orders", table(-0.0, 0.0), on=["k"]).updated == 1
+    assert signs() == [-1, 1, 1]
+    assert lake.merge_table("orders", table(0.0, -0.0), on=["k"]).updated == 1
+    assert signs() == [1, -1, -1]
+    assert lake.merge_table("orders", table(0.0, -0.0), on=["k"]).updated == 0
+    assert lake.update_table("orders", {"v": "0.0"}).updated == 1
+    assert signs() == [1, 1, -1]
 
 
 def test_merge_refuses_a_key_twice_and_one_that_is_not_there(filled):

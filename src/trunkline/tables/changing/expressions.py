@@ -10,6 +10,7 @@ from typing import Any
 from trunkline.errors import InvalidQuery, NotAllowed, Usage
 from trunkline.model.suggest import did_you_mean
 from trunkline.tables.reading.duck_tree import Misread, check_expression
+from trunkline.tables.types import to_duckdb_type
 
 _CHANGING = frozenset(("rand", "random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "setseed"))
 
@@ -82,6 +83,16 @@ def _column(given: Any, known: Container[str]) -> str:
     """The column that is meant: the first part of a path into a struct, else the name itself."""
     first: str = given.parts[0].name
     return first if first.casefold() in known else str(given.name)
+
+
+def differ(one: str, other: str, type_: str) -> str:
+    """SQL for whether two values of a type differ, where DuckDB takes 0.0 and -0.0 for the same."""
+    differs, found = f"{one} IS DISTINCT FROM {other}", to_duckdb_type(type_)
+    if found in ("FLOAT", "DOUBLE"):
+        return f"{differs} OR signbit({one}) IS DISTINCT FROM signbit({other})"
+    if "FLOAT" in found or "DOUBLE" in found:
+        return f"{differs} OR {one}::VARCHAR IS DISTINCT FROM {other}::VARCHAR"
+    return differs
 
 
 @contextmanager

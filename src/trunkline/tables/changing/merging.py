@@ -15,7 +15,7 @@ from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import Column, Schema
 from trunkline.tables.changing.candidates import candidates
-from trunkline.tables.changing.expressions import explained, expression
+from trunkline.tables.changing.expressions import differ, explained, expression
 from trunkline.tables.changing.rewriting import (
     ROW,
     TARGET,
@@ -231,8 +231,11 @@ class _Merge:
 
     def _count(self) -> tuple[int, int]:
         """How many rows of the file that is loaded change, and how many go."""
-        others = [name for name in self._updated if name not in self._keys]
-        differs = " OR ".join(f"t.{quoted(c)} IS DISTINCT FROM s.{quoted(c)}" for c in others)
+        differs = " OR ".join(
+            differ(f"t.{quoted(c.name)}", f"s.{quoted(c.name)}", c.type)
+            for c in self.plan.schema
+            if c.name in self._updated
+        )
         changed, gone = count(
             self._connection,
             f"SELECT count(*) FILTER (WHERE NOT s.{_DELETE} AND ({differs or 'false'})), "
@@ -243,7 +246,7 @@ class _Merge:
     def _merged(self) -> Iterable[pa.RecordBatch]:
         chosen = ", ".join(
             f"CASE WHEN s.{_ID} IS NULL THEN t.{quoted(c)} ELSE s.{quoted(c)} END AS {quoted(c)}"
-            if c in self._updated and c not in self._keys
+            if c in self._updated
             else f"t.{quoted(c)}"
             for c in self.plan.schema.names
         )

@@ -13,7 +13,7 @@ from trunkline.lake.transaction import Transaction
 from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
-from trunkline.tables.changing.expressions import Expression, explained, expression
+from trunkline.tables.changing.expressions import Expression, differ, explained, expression
 from trunkline.tables.changing.pruning import may_hold
 from trunkline.tables.changing.rewriting import (
     ROW,
@@ -84,7 +84,9 @@ def update_table(
         names = table.schema.names
         condition = expression(where or "true", names, "The condition")
         fresh = _new_values(table, values)
-        differs = " OR ".join(f"{quoted(c)} IS DISTINCT FROM {sql}" for c, sql in fresh.items())
+        differs = " OR ".join(
+            differ(quoted(c.name), fresh[c.name], c.type) for c in table.schema if c.name in fresh
+        )
         chosen = ", ".join(
             f"CASE WHEN {condition.sql} THEN {fresh[c]} ELSE {quoted(c)} END AS {quoted(c)}"
             if c in fresh
