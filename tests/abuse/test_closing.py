@@ -11,7 +11,7 @@ import pytest
 import trunkline as tl
 from tests.served import through_door
 from trunkline.abuse import acts, closing
-from trunkline.abuse.client import SHARED, Client, Tally
+from trunkline.abuse.client import SHARED, Client, Common, Tally
 from trunkline.abuse.memory import Memory, data_of, remembered
 
 ACTS = 120
@@ -30,7 +30,9 @@ def at_work(lake: tl.Lake, folder: Path, seed: int = 1) -> tuple[Path, Tally]:
     beside.mkdir()
     tally, over = Tally(), threading.Event()
     with Memory(beside / "memory.jsonl") as memory, through_door(lake) as remote:
-        client = Client(0, seed, acts.ACTS, [remote.server], beside, memory, tally, over, ACTS)
+        client = Client(
+            0, seed, acts.ACTS, [remote.server], beside, memory, tally, over, Common(), ACTS
+        )
         acts.prepare(client, lake)
         client.run()
     assert tally.wrong == []

@@ -66,9 +66,9 @@ def start(
     )
 
 
-def finish(process: subprocess.Popen[str]) -> Result:
+def finish(process: subprocess.Popen[str], timeout: float = TIMEOUT) -> Result:
     try:
-        out, err = process.communicate(timeout=TIMEOUT)
+        out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from blake3 import blake3
 
 import trunkline as tl
 from tests.postgres import postgres
@@ -30,9 +31,11 @@ from trunkline.errors import (
 )
 from trunkline.lake.backups import places, taking
 from trunkline.lake.lease import Lease
+from trunkline.model.entries import Entry
 from trunkline.model.ids import new_id
 from trunkline.sdk import backups
 from trunkline.storage.catalog import jobs, leases
+from trunkline.storage.objects.keys import KeyMaker
 
 # A backup is made where the lake is: its key stays there, and a server's files are no caller's.
 pytestmark = local
@@ -351,6 +354,33 @@ def test_what_jobs_keep_may_change_and_earlier_backups_are_restored(history, tmp
     backups.restore(tmp_path / "safe", tmp_path / "again", at=first.id)
     damage(tmp_path / "safe" / key, b"something else")
     assert not backups.verify(tmp_path / "safe", at=first.id).ok
+
+
+def test_what_a_job_writes_while_it_is_backed_up_is_none_of_its_business(
+    history, tmp_path, monkeypatch
+):
+    """A part, and a file that it names, come when the objects have been listed already."""
+    with history._core.database.read() as session:
+        ((repo, job_id),) = jobs.unfinished_places(session)
+    listed = places.sizes
+
+    def then_write(store, prefixes):
+        found = listed(store, prefixes)
+        if store is history._core.objects:
+            keys = KeyMaker(new_id())
+            store.put(key := keys.data("late"), b"late")
+            line = Entry("/late", blake3(b"late").hexdigest(), 4, key).encode().decode()
+            part = json.dumps({"outputs": [line]}).encode() + b"\n"
+            packed = zstandard.ZstdCompressor().compress(part)
+            store.put(f"jobs/{job_id}-{repo}/0.part", packed)
+        return found
+
+    monkeypatch.setattr(taking, "sizes", then_write)
+    taken = history.backup(tmp_path / "safe")
+    assert backups.verify(tmp_path / "safe", at=taken.id, deep=True).ok
+    backups.restore(tmp_path / "safe", tmp_path / "again")
+    with tl.open(tmp_path / "again") as again:
+        assert again.fsck(deep=True).ok
 
 
 def test_two_lakes_in_one_place_do_not_mix(history, tmp_path):

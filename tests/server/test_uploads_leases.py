@@ -1,13 +1,15 @@
 """Leases of uploads: who lost theirs cannot commit, and is told so."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import trunkline as tl
+from tests.postgres import postgres
 from tests.served import served
-from trunkline.errors import LeaseLost
+from trunkline.errors import LeaseLost, Usage
 from trunkline.lake.transaction import Transaction
 from trunkline.model.ids import new_id
 from trunkline.model.refs import parse_ref
@@ -53,3 +55,14 @@ def test_a_lost_lease_is_told_as_such_also_where_repos_were_to_be_made(lake: Lak
                 writer.put("/a", b"a")
             run_out(lake)
     assert [one.name.repo for one in lake.repos()] == ["orders"]
+
+
+def test_a_server_whose_clock_is_wrong_still_takes_what_is_sent(tmp_path, monkeypatch):
+    """The database's clock is the lake's; the server's own may be days off."""
+    store = f"file://{tmp_path}/objects"
+    with tl.init(tmp_path / "lake", catalog=postgres().catalog(), store=store) as lake:
+        txn, right = new_id(), time.time()
+        monkeypatch.setattr(time, "time", lambda: right + 3 * 86_400)
+        assert leasing.begin(lake._core, txn, "ada").id == txn
+        with pytest.raises(Usage, match="another day"):
+            leasing.begin(lake._core, f"{int((right + 3 * 86_400) * 1000):012x}{txn[12:]}", "ada")

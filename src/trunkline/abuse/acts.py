@@ -212,7 +212,7 @@ def backup(client: Client, draw: Random) -> None:
     client.memory.note("backup", id=made.id, after=before)
 
 
-ACTS: dict[Act, int] = {
+ACTS: dict[Act, float] = {
     put: 20,
     append: 8,
     rm: 6,

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from itertools import cycle
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from random import Random
@@ -58,6 +58,14 @@ class Tally:
             self.wrong.append(text)
 
 
+@dataclass
+class Common:
+    """What all clients share: who changes code has the lock, and says which version it is now."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    versions: dict[str, int] = field(default_factory=dict)
+
+
 class Astray(Exception):
     """What the client found is not what it was told: it cannot go on."""
 
@@ -73,12 +81,13 @@ class Client(threading.Thread):
         self,
         number: int,
         seed: int,
-        acts: Mapping[Act, int],
+        acts: Mapping[Act, float],
         urls: list[str],
         folder: Path,
         memory: Memory,
         tally: Tally,
         over: threading.Event,
+        common: Common,
         most: float = inf,
     ) -> None:
         super().__init__(name=f"client-{number}", daemon=True)
@@ -87,6 +96,7 @@ class Client(threading.Thread):
         """Where all that is beside the lake lies; the lake's own folder is the one above."""
         self.memory = memory
         self.over = over
+        self.common = common
         self.project = f"client-{number}"
         self.trees: dict[str, Tree] = {}
         self.undo: dict[str, tuple[str, Changes]] = {}
@@ -98,6 +108,9 @@ class Client(threading.Thread):
         self._tally = tally
         self._most = most
         self._doing = ""
+        self._turn = 0
+        self._cut = False
+        self._lakes: list[Lake] = []
         self.act = 0
 
     def run(self) -> None:
@@ -107,10 +120,12 @@ class Client(threading.Thread):
                 for url in self._urls[self.number % len(self._urls) :]
                 + self._urls[: self.number % len(self._urls)]
             ]
-            self._lakes = cycle(lakes)
+            self._lakes = lakes
             names, weights = list(self._acts), list(self._acts.values())
             while not self.over.is_set() and self.act < self._most:
                 self.act += 1
+                self._turn += 1
+                self._cut = False
                 # Its own draw, so that what came before decides nothing about it.
                 draw = Random(f"{self._seed}/{self.number}/{self.act}")
                 (chosen,) = draw.choices(names, weights)
@@ -132,7 +147,7 @@ class Client(threading.Thread):
 
     def ask(self, what: Callable[[Lake], T]) -> T:
         """Ask one server after the other until one answers. Only for what may be done twice."""
-        return self._insist(lambda: what(next(self._lakes)))
+        return self._insist(lambda: self._of_one(what))
 
     def change(self, ref: str, changes: Changes, call: Callable[[Lake], str], **also: Any) -> str:
         """Change a branch that is ours alone; the commit. All of it happens, or nothing.
@@ -144,10 +159,9 @@ class Client(threading.Thread):
 
         def attempt() -> str:
             try:
-                return call(next(self._lakes))
+                return self._of_one(call)
             except Unavailable:
-                self._tally.cut()
-                done = self._insist(lambda: self._settled(next(self._lakes), ref, before, after))
+                done = self.ask(lambda lake: self._settled(lake, ref, before, after))
                 if not done:
                     raise
                 return done
@@ -166,10 +180,9 @@ class Client(threading.Thread):
 
         def attempt() -> T:
             try:
-                return call(next(self._lakes))
+                return self._of_one(call)
             except Unavailable:
-                self._tally.cut()
-                found = self._insist(lambda: done(next(self._lakes)))
+                found = self.ask(done)
                 if found is None:
                     raise
                 return found
@@ -188,6 +201,17 @@ class Client(threading.Thread):
                 return what(lake)
 
         return self._insist(ask)
+
+    def _of_one(self, what: Callable[[Lake], T]) -> T:
+        """Of the server whose turn it is. Who is cut off turns to the next."""
+        try:
+            return what(self._lakes[self._turn % len(self._lakes)])
+        except Unavailable:
+            self._turn += 1
+            if not self._cut:
+                self._cut = True
+                self._tally.cut()
+            raise
 
     def _insist(self, what: Callable[[], T]) -> T:
         began = time.monotonic()

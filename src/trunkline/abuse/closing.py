@@ -34,6 +34,9 @@ class Expected:
     tags: dict[str, tuple[str, Tree]] = field(default_factory=dict)
     erased: dict[tuple[str, str], Parts] = field(default_factory=dict)
     backups: list[tuple[str, int]] = field(default_factory=list)
+    rows: dict[str, dict[tuple[int, int], int]] = field(default_factory=lambda: defaultdict(dict))
+    """By table: of each act of each client, how many."""
+    versions: dict[str, int] = field(default_factory=dict)
 
 
 def expected(facts: Iterator[dict[str, Any]]) -> Expected:
@@ -53,7 +56,7 @@ def _take(found: Expected, fact: dict[str, Any]) -> None:
             found.trees.pop(ref, None)
             found.commits.pop(ref, None)
         case "shared":
-            found.shared[ref] |= changed({}, heard(fact["files"]))
+            found.shared[ref] = changed(found.shared[ref], heard(fact["files"]))
             found.shared_commits[ref].add(fact["commit"])
         case "tag":
             found.tags[ref] = (fact["commit"], changed({}, heard(fact["files"])))
@@ -64,6 +67,10 @@ def _take(found: Expected, fact: dict[str, Any]) -> None:
             found.trees[ref] = changed(found.trees[ref], {fact["path"]: None})
         case "backup":
             found.backups.append((fact["id"], fact["after"]))
+        case "rows":
+            found.rows[fact["table"]][fact["who"], fact["act"]] = fact["count"]
+        case "code":
+            found.versions[fact["pipeline"]] = fact["version"]
 
 
 @dataclass
@@ -82,7 +89,7 @@ def compare(lake: Lake, memory: Path) -> Findings:
     for ref, tree in known.shared.items():
         _compare_shared(lake, ref, tree, known.shared_commits[ref], found)
     for ref, (commit, tree) in known.tags.items():
-        with _blaming(found.lost, ref):
+        with blaming(found.lost, ref):
             if lake.commit_info(ref).id != commit:
                 found.wrong.append(f"{ref} points at another commit than {commit}")
             _compare(lake, ref, tree, found)
@@ -91,7 +98,7 @@ def compare(lake: Lake, memory: Path) -> Findings:
 
 def _compare(lake: Lake, ref: str, tree: Tree, found: Findings, part: str = "") -> None:
     """Files of a branch or commit: none missing, none other, none more."""
-    with _blaming(found.lost, ref):
+    with blaming(found.lost, ref):
         there, wanted = listing(lake, ref), hashes(tree)
         found.lost += [f"{ref}:{path}{part}" for path in wanted.keys() - there.keys()]
         found.wrong += [
@@ -104,7 +111,7 @@ def _compare(lake: Lake, ref: str, tree: Tree, found: Findings, part: str = "") 
 def _compare_history(
     lake: Lake, ref: str, commits: dict[str, Tree], known: Expected, found: Findings
 ) -> None:
-    with _blaming(found.lost, ref):
+    with blaming(found.lost, ref):
         there = {one.id for one in lake.log(ref)}
         repo = ref.partition("@")[0]
         gone = {path for one, path in known.erased if one == ref}
@@ -116,7 +123,7 @@ def _compare_history(
 
 
 def _compare_shared(lake: Lake, ref: str, tree: Tree, commits: set[str], found: Findings) -> None:
-    with _blaming(found.lost, ref):
+    with blaming(found.lost, ref):
         there = listing(lake, ref)
         for path, parts in tree.items():
             if path not in there:
@@ -128,7 +135,7 @@ def _compare_shared(lake: Lake, ref: str, tree: Tree, commits: set[str], found: 
 
 
 @contextmanager
-def _blaming(into: list[str], what: str) -> Iterator[None]:
+def blaming(into: list[str], what: str) -> Iterator[None]:
     """What cannot even be asked for is a finding too."""
     try:
         yield
@@ -169,7 +176,7 @@ def check_backups(memory: Path, folder: Path, most: int = 3) -> Findings:
     taken = known.backups
     chosen = sorted({*taken[:1], *taken[-1:], *taken[len(taken) // 2 :][:1]})[:most]
     for id_, after in chosen:
-        with _blaming(found.lost, f"backup {id_}"):
+        with blaming(found.lost, f"backup {id_}"):
             report = backups.verify(folder / "backups", at=id_, deep=True)
             found.wrong += [f"backup {id_}: {problem}" for problem in report.problems]
             place = folder / "restored" / id_
@@ -186,7 +193,7 @@ def _compare_backup(lake: Lake, id_: str, known: Expected, found: Findings) -> N
         repo, _, branch = ref.partition("@")
         if branch not in ("main", "side"):
             continue  # may have been deleted just then
-        with _blaming(found.lost, f"{ref} in backup {id_}"):
+        with blaming(found.lost, f"{ref} in backup {id_}"):
             there = {one.id for one in lake.log(ref)}
             for commit, tree in commits.items():
                 if commit not in there:

@@ -13,6 +13,7 @@ from random import Random
 
 from trunkline.abuse.client import Tally
 from trunkline.abuse.processes import Process, Processes
+from trunkline.abuse.skew import set_clock
 from trunkline.errors import Precondition
 
 Fault = Callable[[Random], None]
@@ -110,24 +111,6 @@ class Faults(threading.Thread):
     def _jump(self, draw: Random) -> None:
         self._tally.count(self._tally.faults, "clock")
         set_clock(draw.choice(self._clocks), draw.choice((0, 3600, -3600, 86_400, -86_400)))
-
-
-def set_clock(clock: Path, seconds: int) -> None:
-    """The file that libfaketime reads a process's offset from."""
-    new = clock.with_suffix(".new")
-    new.write_text(f"{seconds:+d}\n")
-    new.replace(clock)
-
-
-def clock_library() -> str:
-    """Where libfaketime is."""
-    for place in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib"):
-        for found in sorted(Path(place).glob("**/libfaketimeMT.so.1")):
-            return str(found)
-    raise Precondition(
-        "--clock needs libfaketime, which is not installed here.",
-        hint="Install the package libfaketime, or leave --clock out.",
-    )
 
 
 def small_disk(folder: Path, size: str = "512m") -> None:

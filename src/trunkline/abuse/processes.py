@@ -26,12 +26,19 @@ class Process:
     """One server or worker. `url` is a server's address, the same in every life."""
 
     def __init__(
-        self, name: str, home: Path, log: Path, environ: Mapping[str, str], port: int = 0
+        self,
+        name: str,
+        home: Path,
+        log: Path,
+        environ: Mapping[str, str],
+        port: int = 0,
+        clock: Path | None = None,
     ) -> None:
         self.name = name
         self.url = f"http://127.0.0.1:{port}" if port else ""
         serving = ["serve", "--port", str(port), "--s3-port", "0", "--workers", "0"]
-        self._command = [sys.executable, "-m", "trunkline", *(serving if port else ["worker"])]
+        program = ["trunkline"] if clock is None else ["trunkline.abuse.skew", str(clock)]
+        self._command = [sys.executable, "-m", *program, *(serving if port else ["worker"])]
         self._command += ["--lake", str(home), "--json"]
         self._environ = {**os.environ, **environ}
         self._log = log

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trunkline import sdk
-from trunkline.abuse import acts, closing, faults
-from trunkline.abuse.client import SHARED, Client, Tally
+from trunkline.abuse import acts, closing, faults, flows, results
+from trunkline.abuse.client import SHARED, Client, Common, Tally
 from trunkline.abuse.memory import Memory
 from trunkline.abuse.processes import Process, Processes, free_port
+from trunkline.abuse.skew import set_clock
 from trunkline.errors import AlreadyExists, Usage
+from trunkline.lake.create import addresses_of
 
 BESIDE = ".abuse"
 MEMORY = "memory.jsonl"
@@ -102,8 +104,7 @@ def abuse(plan: Plan, say: Say = lambda line: None) -> Report:
         memory = stack.enter_context(Memory(stage.folder / MEMORY))
         tally = Tally()
         _at_work(stage, memory, tally, say)
-        say("comparing what was acknowledged with what is there")
-        found = _close(stage, memory.path)
+        found = _close(stage, memory.path, say)
         if plan.disk and not (found.lost or found.wrong or tally.wrong):
             assert stage.disk is not None
             stack.callback(faults.unmount, stage.disk)
@@ -140,11 +141,13 @@ def _check(plan: Plan) -> None:
             raise Usage(f"--{name}: at least one.")
     if plan.seconds <= 0:
         raise Usage("--minutes: it has to last for some time.")
+    if plan.catalog and not plan.store:
+        raise Usage("--catalog needs --store: a bucket or folder that every machine reaches.")
+    addresses_of(plan.catalog, plan.store)
 
 
 def _set_up(plan: Plan, stack: ExitStack) -> _Stage:
     """The lake, and a home of it for each server and worker."""
-    library = faults.clock_library() if plan.clock else ""
     plan.lake.mkdir(parents=True, exist_ok=True)
     disk = plan.lake / "disk" if plan.disk else None
     catalog, store = plan.catalog, plan.store
@@ -161,10 +164,10 @@ def _set_up(plan: Plan, stack: ExitStack) -> _Stage:
         home = folder / f"home-{number + 1}"
         sdk.init(home, catalog=catalog, store=store).close()
         stage.homes.append(home)
-    if library:
+    if plan.clock:
         stage.clocks = [folder / f"clock-{number + 1}" for number in range(len(stage.homes))]
         for clock in stage.clocks:
-            faults.set_clock(clock, 0)
+            set_clock(clock, 0)
     return stage
 
 
@@ -173,16 +176,9 @@ def _processes(stage: _Stage) -> Processes:
 
     def one(kind: str, number: int, port: int = 0) -> Process:
         name, place = f"{kind} {number + 1}", number % len(stage.homes)
-        environ = dict(_ENVIRON)
-        if stage.clocks:
-            environ |= {
-                "LD_PRELOAD": faults.clock_library(),
-                "FAKETIME_TIMESTAMP_FILE": str(stage.clocks[place]),
-                "FAKETIME_NO_CACHE": "1",
-                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            }
         log = stage.folder / f"{kind}-{number + 1}.log"
-        return Process(name, stage.homes[place], log, environ, port)
+        clock = stage.clocks[place] if stage.clocks else None
+        return Process(name, stage.homes[place], log, _ENVIRON, port, clock)
 
     return Processes(
         [one("server", number, free_port()) for number in range(plan.servers)],
@@ -194,13 +190,20 @@ def _at_work(stage: _Stage, memory: Memory, tally: Tally, say: Say) -> None:
     plan, over = stage.plan, threading.Event()
     processes = _processes(stage)
     urls = [one.url for one in processes.servers]
+    common = Common()
+    # Without a worker nothing would run what is applied.
+    drawn = acts.ACTS | flows.ACTS if plan.workers else acts.ACTS
     clients = [
-        Client(number, plan.seed, acts.ACTS, urls, stage.folder, memory, tally, over)
+        Client(number, plan.seed, drawn, urls, stage.folder, memory, tally, over, common)
         for number in range(plan.clients)
     ]
     with sdk.open(plan.lake, direct=True) as lake:
         for client in clients:
             acts.prepare(client, lake)
+        if plan.workers:
+            flows.prepare(lake, stage.folder / "drops", common.versions)
+            for name, version in common.versions.items():
+                memory.note("code", pipeline=name, version=version)
     with processes:
         broken = faults.Faults(
             plan.seed, processes, tally,
@@ -234,11 +237,17 @@ def _progress(began: float, tally: Tally, fault: str) -> str:
     return ", ".join(parts)
 
 
-def _close(stage: _Stage, memory: Path) -> closing.Findings:
+def _close(stage: _Stage, memory: Path, say: Say) -> closing.Findings:
     plan = stage.plan
     with sdk.open(plan.lake, direct=True) as lake:
-        found = closing.compare(lake, memory)
-        parts = [closing.examine(lake)]
+        found = closing.Findings()
+        parts = []
+        if plan.workers:
+            say("running what still waits")
+            parts.append(results.finish(lake))
+            parts.append(results.compare(lake, memory))
+        say("comparing what was acknowledged with what is there")
+        parts += [closing.compare(lake, memory), closing.examine(lake)]
         lake.gc(grace=0)  # old lists of what was erased go with it
         parts.append(closing.examine(lake, "the lake after gc"))
     if not plan.store:

@@ -61,7 +61,7 @@ def abuse(
     ] = "",
     clock: Annotated[
         bool,
-        typer.Option("--clock", help="Clocks that jump by an hour or a day; needs libfaketime."),
+        typer.Option("--clock", help="Clocks of servers and workers jump by an hour or a day."),
     ] = False,
 ) -> None:
     """Be hard on a lake that is made for it, and compare what is there with what was promised.

@@ -101,6 +101,12 @@ def used_by_jobs(
 ) -> set[str]:
     """The keys of all objects that a job, its results or its logs need."""
     named = named or Named()
+    name_running(core, name_kept(core, keep_logs_seconds, named), named)
+    return named.keys
+
+
+def name_kept(core: Core, keep_logs_seconds: float, named: Named) -> set[str]:
+    """Name what jobs, results and logs keep; the parts of jobs that run, to be named last."""
     with core.database.read() as session:
         since = session.now() - int(keep_logs_seconds * 1_000_000)
         indexes = jobs.every_index(session)
@@ -117,10 +123,11 @@ def used_by_jobs(
     for stored in results:
         kept |= _parts_of(core, stored, "results", seen, named)
     passing: set[str] = set()
+    running: set[str] = set()
     for info in core.objects.list(JOBS):
         prefix = info.key.rpartition("/")[0] + "/"
         if info.key.endswith(PART) and prefix in going:
-            kept.add(info.key)
+            running.add(info.key)
             passing.add(info.key)
         elif info.key.endswith(LOG) and prefix in known:
             passing.add(info.key)
@@ -129,7 +136,17 @@ def used_by_jobs(
             named.files(_outputs(core, part))
     named.passing |= passing - named.keys
     named.others(kept | passing)
-    return named.keys
+    return running - kept
+
+
+def name_running(core: Core, parts: set[str], named: Named) -> None:
+    """Name what jobs that run have written so far. It comes last: what nothing else names may be
+    younger than a listing that was made before, or gone a moment later.
+    """
+    for part in parts:
+        lines = _outputs(core, part)
+        named.passing |= {line.split(b"\t", 4)[3].decode() for line in lines} - named.keys
+        named.files(lines)
 
 
 def _parts_of(

@@ -11,7 +11,7 @@ from trunkline.errors import CorruptObject
 from trunkline.lake.changes import Changes
 from trunkline.lake.core import Core
 from trunkline.lake.history import reachable
-from trunkline.lake.jobobjects import used_by_jobs
+from trunkline.lake.jobobjects import name_kept, name_running
 from trunkline.lake.manifests import Lines, Tree, decompress
 from trunkline.lake.named import Named
 from trunkline.storage.catalog import Session, commits, deliveries, jobs, leases, refs, repos
@@ -85,7 +85,7 @@ def used_objects(core: Core, named: Named | None = None) -> set[str]:
     with core.database.read() as session:
         roots = commits.every_root(session)
         staged = commits.every_staged(session)
-    used_by_jobs(core, core.options.keep_logs_seconds, named)
+    running = name_kept(core, core.options.keep_logs_seconds, named)
     for lines in _staged_lines(core, staged):
         named.files(lines)
     named.others(staged)
@@ -102,6 +102,7 @@ def used_objects(core: Core, named: Named | None = None) -> set[str]:
                     raise
             continue
         named.tree(row["root"], row["root_hash"], tree)
+    name_running(core, running, named)
     return named.keys
 
 

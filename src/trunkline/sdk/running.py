@@ -189,10 +189,11 @@ class Running(LakeBase):
         began = ticker.now()
         drained = keeper.drain()
         while not ending.is_set():
-            before = ticker.fired
+            before = ticker.fired, len(worker.ended)
             ticker.fire_due(ending, waits=False, until=began)
             worker.run(watch=False, stop=ending)
-            if ticker.fired == before:
+            # A batch that another worker left may have been all that kept the next from its turn.
+            if (ticker.fired, len(worker.ended)) == before:
                 break
         deliverer.drain(ending)
         return drained

@@ -84,6 +84,16 @@ def test_an_interval_opens_jobs_only_for_news(streams: Streams) -> None:
     assert streams.rows("plain", "user") == [("a",), ("b",)]
 
 
+def test_a_run_makes_the_batches_after_one_that_another_worker_left(streams: Streams) -> None:
+    """That one is unfinished, so no other is opened before it is done."""
+    streams.stream("plain", "SELECT user FROM clicks", interval="1s")
+    streams.put((1, "a", 1))
+    streams.ticker.streams.open_due(streams.ticker.now())
+    streams.put((2, "b", 2))
+    assert len(streams.lake.run().jobs) == 2
+    assert streams.rows("plain", "user") == [("a",), ("b",)]
+
+
 def test_a_paused_stream_reads_what_came_meanwhile_when_it_goes_on(streams: Streams) -> None:
     streams.stream("plain", "SELECT user FROM clicks", interval="1s")
     streams.put((1, "a", 1))

@@ -1,0 +1,57 @@
+"""A minute of abuse: in a folder, and on PostgreSQL and S3 with two of everything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.postgres import postgres
+from tests.reliability.conftest import mounted
+from tests.reliability.harness import finish, start
+from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY
+from tests.s3process import s3_process
+
+TIMEOUT = 900
+
+
+def abuse(lake: Path, *options: str, **environ: str) -> dict[str, Any]:
+    done = finish(
+        start("-m", "trunkline", "abuse", lake, "--minutes", "1", *options, "--json",
+              environ=environ),
+        TIMEOUT,
+    )  # fmt: skip
+    report: dict[str, Any] = json.loads(done.out)
+    assert (done.code, report["lost"], report["wrong"]) == (0, [], []), done.err
+    return report
+
+
+def test_a_minute_in_a_folder(tmp_path):
+    report = abuse(tmp_path / "lake", "--kill")
+    assert sum(report["kills"].values()) > 0
+
+
+def test_a_minute_on_a_disk_that_is_full_now_and_then(tmp_path):
+    (tmp_path / "probe").mkdir()
+    with mounted(tmp_path / "probe", "-t", "tmpfs", "tmpfs"):
+        pass
+    report = abuse(tmp_path / "lake", "--disk")
+    assert report["faults"]["disk"] > 0
+
+
+def test_a_minute_on_postgres_and_s3_with_two_servers_and_two_workers(tmp_path):
+    """Any of them is killed, the database restarts, and clocks jump by an hour or a day."""
+    with s3_process() as s3:
+        s3.create_bucket("abuse")
+        report = abuse(
+            tmp_path / "lake",
+            *("--servers", "2", "--workers", "2", "--kill", "--clock"),
+            *("--catalog", postgres().url(postgres().empty_database())),
+            *("--store", "s3://abuse/lake", "--restart", postgres().restart_command()),
+            TRUNKLINE_S3_ENDPOINT=s3.endpoint,
+            TRUNKLINE_S3_REGION=REGION,
+            TRUNKLINE_S3_ALLOW_HTTP="yes",
+            AWS_ACCESS_KEY_ID=ACCESS_KEY,
+            AWS_SECRET_ACCESS_KEY=SECRET_KEY,
+        )
+    assert sum(report["kills"].values()) > 0
