@@ -79,10 +79,25 @@ class TestEnds:
         keeper = kept(lake, sql_timeout="100ms")
         query = ended(keeper.ask(WHO, NewQuery("SELECT " + "a." * 2_500 + "a")))
         assert isinstance(query.error, TimedOut)
-        assert query in keeper._running
-        while query in keeper._running:
+        assert query in keeper._unheard
+        while query in keeper._unheard:
             time.sleep(0.1)
         assert isinstance(query.error, TimedOut)
+        keeper.close()
+
+    def test_one_that_is_not_heard_leaves_its_place_to_others(self, lake, monkeypatch):
+        for one in (bounds, duck_tree):
+            monkeypatch.setattr(one, "MOST_PARTS", 10_000)
+        monkeypatch.setattr(keepers, "UNHEARD_SECONDS", 0.1)
+        monkeypatch.setattr(keepers, "AT_ONCE", 1)
+        keeper = kept(lake, sql_timeout="2s")
+        stuck = keeper.ask(WHO, NewQuery("SELECT " + "a." * 6_400 + "a"))
+        ended(stuck)
+        own = keeper.ask(WHO, NewQuery("SELECT 1"))
+        assert ended(keeper.ask(owner_of_lake("bob"), NewQuery("SELECT 1"))).error is None
+        assert stuck in keeper._unheard and not own.final
+        assert ended(own).error is None
+        assert stuck not in keeper._unheard
         keeper.close()
 
     def test_one_that_would_take_the_last_of_the_disk(self, lake):

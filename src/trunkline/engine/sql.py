@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,6 +54,7 @@ class Desk:
         self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
         self._shown: dict[str, Hashable] = {}
         self._handed_out = False
+        self.since = time.monotonic()
         self._lock = threading.Lock()
 
     def ask(
@@ -72,6 +74,14 @@ class Desk:
 
     def usable(self) -> bool:
         return not self._handed_out and self._session.alive()
+
+    def end(self) -> bool:
+        """Kill its JVM: whatever runs on it meets its end as an error. False if it is not ours."""
+        jvm = self._session.jvm
+        if jvm is None or not jvm.alive():
+            return False
+        jvm.kill()
+        return True
 
     def hand_out(self) -> None:
         """Somebody has a DataFrame of it, and with that may change its views and settings."""

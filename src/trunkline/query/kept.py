@@ -88,6 +88,11 @@ class Kept:
                 self._desk = Desk(session())
             return self._desk
 
+    @property
+    def asked_desk(self) -> Desk | None:
+        """The one that queries were last asked at; others may be making another just now."""
+        return self._desk
+
     def close(self) -> None:
         """Let go of all. What a result still reads from closes with that result."""
         self.ducks.close()

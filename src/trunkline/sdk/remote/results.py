@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from trunkline.errors import NotFound, TrunklineError
-from trunkline.query.result import CHUNK, Answer, Row
+from trunkline.query.result import CHUNK, Answer, Row, Stop
 from trunkline.sdk.remote.client import Client
 from trunkline.sdk.wire.arrow import PIECE, read_stream
 from trunkline.sdk.wire.sql import MOST_WAIT, NewQuery, QueryInfo, QueryState
@@ -25,9 +26,10 @@ _CAST = {"hugeint", "uhugeint", "uuid"}
 class RemoteAnswer(Answer):
     """A query that a server runs. Its rows are read from there as often as they are wanted."""
 
-    def __init__(self, client: Client, asked: NewQuery) -> None:
+    def __init__(self, client: Client, asked: NewQuery, stop: Stop | None = None) -> None:
         self._client = client
         self._asked = asked
+        self._stop = stop
         self._id = ""
         self._done = False
         self._forget: finalize[Any, Any] | None = None
@@ -42,6 +44,8 @@ class RemoteAnswer(Answer):
         )
         self._id = info.id
         self._forget = finalize(self, _forget, self._client, info.id)
+        if self._stop is not None:
+            self._stop.cancel = partial(_end, self._client, info.id)
         info = self._wait(info, columns=True)
         if info.columns is None:
             raise told(info)
@@ -57,8 +61,7 @@ class RemoteAnswer(Answer):
         return self._id
 
     def cancel(self) -> None:
-        with suppress(TrunklineError):
-            self._client.upload("DELETE", f"/sql/{self._id}", None)
+        _end(self._client, self._id)
 
     def chunks(self, limit: int | None = None) -> Iterator[list[Row]]:
         reader = self._stream(limit)
@@ -134,6 +137,11 @@ def told(info: QueryInfo) -> TrunklineError:
     if excerpt and excerpt not in getattr(error, "__notes__", ()):
         error.add_note(str(excerpt))
     return error
+
+
+def _end(client: Client, query: str) -> None:
+    with suppress(TrunklineError):
+        client.upload("DELETE", f"/sql/{query}", None)
 
 
 def _forget(client: Client, query: str) -> None:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from trunkline.errors import TrunklineError, Unavailable, Usage
 from trunkline.model.access import Principal
-from trunkline.query.result import Result
+from trunkline.query.result import Result, Stop
 from trunkline.sdk.remote.client import CONNECT_SECONDS, READ_SECONDS, Client
 from trunkline.sdk.remote.results import RemoteAnswer
 from trunkline.sdk.wire.sql import NewQuery
@@ -60,10 +60,10 @@ class SocketClient(Client):
         return Unavailable("The worker that runs Spark has gone away.", hint="Ask again.")
 
 
-def ask_worker(path: Path, who: Principal, asked: NewQuery) -> Result:
+def ask_worker(path: Path, who: Principal, asked: NewQuery, stop: Stop) -> Result:
     """The query as the worker answers it. Its rows come as they are read."""
     _wait_for(path)
-    answer = RemoteAnswer(SocketClient(path, who), asked)
+    answer = RemoteAnswer(SocketClient(path, who), asked, stop)
     return Result(answer, asked.text, answer.sources)
 
 

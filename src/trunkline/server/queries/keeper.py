@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections import Counter
@@ -36,6 +37,8 @@ from trunkline.server.queries.spool import Spool
 from trunkline.server.service import Service
 from trunkline.storage.disk import spare
 
+log = logging.getLogger("trunkline.server")
+
 AT_ONCE = 3
 """Queries that run at the same time; of one person at most one less, so that others get on."""
 MOST_WAITING = 100
@@ -51,6 +54,10 @@ AGAIN_SECONDS = 0.1
 
 UNHEARD_SECONDS = 1.0
 """What an engine does not hear for so long it cannot hear: nobody waits for it any longer."""
+STUCK_SECONDS = 300.0
+CROWDED_SECONDS = 10.0
+"""How long Spark may be at a query that it does not hear the end of, and how long at several: one
+may have what all others need. Then it is ended; jobs on it are tried again."""
 LOOK_SECONDS = 0.5
 """How often the space that queries take on disk is looked at, while there are any."""
 ERASED_SECONDS = 5.0
@@ -72,6 +79,8 @@ class Keeper:
         self._queries: dict[str, Query] = {}
         self._queue: list[Query] = []
         self._running: set[Query] = set()
+        self._unheard: set[Query] = set()
+        """They have ended for everybody but their engine."""
         self._changed = Condition()
         self._watcher: Thread | None = None
         self._closed = False
@@ -146,7 +155,8 @@ class Keeper:
     def _start_next(self) -> None:
         """Run what may: first of those who run the least, then who came first."""
         while self._queue and len(self._running) < AT_ONCE:
-            busy = Counter(_key(one.owner) for one in self._running)
+            # What does not end takes a place of who asked it, and of nobody else.
+            busy = Counter(_key(one.owner) for one in (*self._running, *self._unheard))
             query = min(self._queue, key=lambda one: (busy[_key(one.owner)], one.created))
             if busy[_key(query.owner)] >= max(1, AT_ONCE - 1):
                 return
@@ -178,6 +188,7 @@ class Keeper:
                 query.end(state, error)
             with self._changed:
                 self._running.discard(query)
+                self._unheard.discard(query)
                 self._start_next()
                 self._changed.notify_all()
 
@@ -189,7 +200,7 @@ class Keeper:
                 raise Precondition("This server has no worker, so Spark cannot be asked.")
             from trunkline.server.queries.forwarding import ask_worker
 
-            return ask_worker(Path(engine), who, asked)
+            return ask_worker(Path(engine), who, asked, query.stop_early)
 
         def allowed(repo: RepoName) -> bool:
             return who.may_repo(Permission.READ, repo)
@@ -224,7 +235,7 @@ class Keeper:
         erased = None
         while True:
             with self._changed:
-                if self._closed or not self._queries:
+                if self._closed or not (self._queries or self._unheard):
                     self._watcher = None
                     return
                 now = monotonic()
@@ -232,12 +243,13 @@ class Keeper:
                 self._forget_old(now)
             for query in running:
                 self._look_at(query, monotonic())
+            self._look_at_spark(monotonic())
             with suppress(TrunklineError):
                 before, erased = erased, self._kept.erased()
                 if before != erased:
                     self._forget_erased(erased)
             with self._changed:
-                if self._queries and not self._closed:
+                if (self._queries or self._unheard) and not self._closed:
                     self._changed.wait(self._pause(monotonic()))
 
     def _look_at(self, query: Query, now: float) -> None:
@@ -256,6 +268,27 @@ class Keeper:
             if now - query.stopped_at >= UNHEARD_SECONDS and not query.final:
                 late = isinstance(query.stopped, TimedOut | DiskFull)
                 query.end(QueryState.FAILED if late else QueryState.CANCELLED, query.stopped)
+                with self._changed:
+                    if query in self._running:
+                        self._running.remove(query)
+                        self._unheard.add(query)
+                        self._start_next()
+
+    def _look_at_spark(self, now: float) -> None:
+        """End a Spark that does not hear: none of what it computes can be stopped otherwise."""
+        desk = self._kept.asked_desk
+        if desk is None:
+            return
+        with self._changed:
+            stuck = [one for one in self._unheard if one.asked.engine == Engine.SPARK]
+        patience = STUCK_SECONDS if len(stuck) < AT_ONCE - 1 else CROWDED_SECONDS
+        # Who waited for it to start was not heard either.
+        late = any(now - max(one.stopped_at, desk.since) >= patience for one in stuck)
+        if late and desk.end():
+            names = ", ".join(sorted({one.owner.name for one in stuck}))
+            log.warning(
+                "Spark is ended, as it goes on with queries that were stopped, of %s", names
+            )
 
     def _takes_the_reserve(self, query: Query) -> bool:
         folder = query.stop_early.spill
@@ -278,7 +311,7 @@ class Keeper:
             return AGAIN_SECONDS
         ends = [one.running_since + self._timeout for one in self._running]
         ends += [one.touched + KEPT_SECONDS for one in self._queries.values() if one.final]
-        most = LOOK_SECONDS if self._running else ERASED_SECONDS
+        most = LOOK_SECONDS if self._running or self._unheard else ERASED_SECONDS
         return max(0.01, min(most, min(ends, default=now + most) - now))
 
     def _forget_old(self, now: float) -> None:
