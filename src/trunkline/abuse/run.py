@@ -20,9 +20,10 @@ from trunkline.lake.create import addresses_of
 
 BESIDE = ".abuse"
 MEMORY = "memory.jsonl"
+LEASE_SECONDS = 5
 # A dead worker's jobs are waited for, and two Sparks are at work beside all else.
 _ENVIRON = {
-    "TRUNKLINE_WORKER_LEASE": "5s",
+    "TRUNKLINE_WORKER_LEASE": f"{LEASE_SECONDS}s",
     "TRUNKLINE_SPARK_MASTER": "local[2]",
     "TRUNKLINE_SPARK_MEMORY": "1GiB",
 }
@@ -244,6 +245,7 @@ def _close(stage: _Stage, memory: Path, say: Say) -> closing.Findings:
         parts = []
         if plan.workers:
             say("running what still waits")
+            time.sleep(LEASE_SECONDS)  # who was killed last has its jobs for so long
             parts.append(results.finish(lake))
             parts.append(results.compare(lake, memory))
         say("comparing what was acknowledged with what is there")

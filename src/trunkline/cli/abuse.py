@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,6 +89,8 @@ def abuse(
         restart,
         clock,
     )
+    # Told to end, it ends what it has started first.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     report = run_abuse(plan, _say if run.shows_progress else lambda line: None)
     run.output.item(report, _lines)
     if not report.good:
