@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -147,7 +147,7 @@ def outputs(
     """What the transform gives for these inputs, by output table; nothing is computed yet."""
     if task.steps:
         _add_views(frames)
-        steps = _run_sql(session, spark, task)
+        steps = _run_sql(session, spark, task, frames)
         found: Mapping[str, DataFrame] = {
             step.name if step.kind == "table" else "": frame
             for step, frame in steps
@@ -197,13 +197,14 @@ def _previous(
 
 
 def _run_sql(
-    session: Session, spark: SparkSession, task: TableTask
+    session: Session, spark: SparkSession, task: TableTask, frames: Collection[str]
 ) -> list[tuple[Step, DataFrame]]:
     made: list[tuple[Step, DataFrame]] = []
     # Spark Connect tells no plan: there the words that were looked at have to do.
     java = None if session.is_connect else tables.classes(session).Statement
     for step in task.steps:
-        known = [*task.inputs, *(one.name for one, _ in made)]
+        # A query that goes on has its inputs as frames alone.
+        known = [*frames, *(one.name for one, _ in made)]
         with sqlerrors.at(step, task.sql):
             frame = (
                 statements.run_step(spark, java, step.sql, known) if java else spark.sql(step.sql)
