@@ -23,7 +23,8 @@ import pytest
 from trunkline.storage import catalog
 
 _TABLES = (
-    "meta, projects, repos, commits, provenance, branches, tags, staged, leases, reflog, events, "
+    "meta, projects, every_repo, deletions, commits, provenance, branches, tags, staged, leases, "
+    "reflog, events, "
     "erasures, pipelines, pipeline_versions, pipeline_inputs, jobs, triggers, crons, pools, "
     "backfills, users, grants, tokens, audit, requests, followers"
 )

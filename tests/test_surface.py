@@ -13,7 +13,7 @@ from trunkline.cli.app import MODULES, NOUNS, build
 
 COMMANDS = """
 init demo doctor status migrate adopt gc fsck forget erase
-put get cat ls rm cp glob diff log show merge revert cherry-pick
+put get cat ls rm cp glob diff log show merge revert cherry-pick undelete
 project create|list|delete
 repo create|list|inspect|delete
 branch create|list|move|delete|trigger

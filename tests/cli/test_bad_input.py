@@ -50,7 +50,7 @@ CASES = [
     ("get over a file", ["get", "orders@main:/a.csv", "in/a.csv"], 4, r"in/a\.csv"),
     ("tag exists", ["tag", "create", "orders@v1", "orders@main"], 4, r"v1"),
     ("branch exists", ["branch", "create", "orders@main"], 4, r"main"),
-    ("delete a project with repos", ["project", "delete", "default"], 6, r"default"),
+    ("delete a project with repos", ["project", "delete", "default", "--yes"], 6, r"default"),
 ]
 
 

@@ -39,7 +39,7 @@ def test_create_list_and_delete(cli: Cli, lake: Path):
     assert cli.ok("env", "diff", "dev") == "dev is as main: no difference.\n"
     assert cli.ok("env", "merge", "dev") == "Nothing to merge dev into main.\n"
     assert cli.ok("env", "sync", "dev") == "Nothing to sync dev with main.\n"
-    assert cli.ok("env", "delete", "dev") == "Deleted environment dev.\n"
+    assert cli.ok("env", "delete", "dev", "--yes") == "Deleted environment dev.\n"
     assert cli.json("env", "list") == []
 
 
@@ -81,17 +81,17 @@ def test_a_change_is_shown_reviewed_and_published(dev: Cli):
         r"Merged dev into main as \w{12}: 1 output taken over, nothing computed.", last
     )
     assert dev.ok("cat", "orders@main:/c.csv") == "c\n"
-    dev.ok("env", "delete", "dev")
+    dev.ok("env", "delete", "dev", "--yes")
 
 
 def test_what_is_not_merged_goes_only_by_force(dev: Cli):
     dev.ok("pipeline", "apply", "other.yaml", "--env", "dev")
-    result = dev("env", "delete", "dev")
+    result = dev("env", "delete", "dev", "--yes")
     assert result.err.splitlines() == [
         "error: dev has what main has not: sizes.",
         "hint: Merge it: trunkline env merge dev; or throw it away with --force.",
     ]
-    dev.ok("env", "delete", "dev", "--force")
+    dev.ok("env", "delete", "dev", "--force", "--yes")
     assert dev.json("job", "list")[0]["state"] == "killed"
 
 
@@ -101,7 +101,8 @@ def test_plan_run_and_delete_in_an_environment(dev: Cli):
     assert dev.json("plan", "--env", "dev")["pipelines"][0]["name"] == "sizes"
     assert dev.json("pipeline", "run", "sizes", "--env", "dev")["job"]
     assert (
-        dev.ok("pipeline", "delete", "sizes", "--env", "dev") == "Deleted pipeline sizes in dev.\n"
+        dev.ok("pipeline", "delete", "sizes", "--env", "dev", "--yes")
+        == "Deleted pipeline sizes in dev.\n"
     )
     assert dev.json("pipeline", "list", "--env", "dev") == []
     assert dev.json("pipeline", "list")[0]["name"] == "sizes"
@@ -117,7 +118,7 @@ def test_plan_run_and_delete_in_an_environment(dev: Cli):
         (("env", "sync", "dev", "--strategy", "mine"), '"mine" is no strategy.'),
         (("pipeline", "list", "--all", "--env", "dev"), "An environment is one project's"),
         (("pipeline", "apply", "sizes.yaml", "--env", "x"), 'There is no environment "x"'),
-        (("branch", "delete", "orders@dev"), "orders@dev belongs to the environment dev."),
+        (("branch", "delete", "orders@dev", "--yes"), "orders@dev belongs to the environment dev."),
     ],
     ids=" ".join,
 )

@@ -190,8 +190,8 @@ class TestHistory:
         assert cli("cat", "orders@v1:/x.csv").code == 3
         assert [b["name"] for b in cli.json("branch", "list", "orders")] == ["main", "side"]
         assert [t["name"] for t in cli.json("tag", "list", "orders")] == ["v1"]
-        cli.ok("branch", "delete", "orders@side")
-        cli.ok("tag", "delete", "orders@v1")
+        cli.ok("branch", "delete", "orders@side", "--yes")
+        cli.ok("tag", "delete", "orders@v1", "--yes")
 
     def test_merge(self, cli, lake):
         cli.ok("branch", "create", "orders@side", "--from", "orders@main")
@@ -226,12 +226,12 @@ class TestHistory:
 
     def test_forget_and_erase(self, cli, lake):
         cli.ok("put", "orders@main:/x.csv", "in/a.csv", "-m", "x")
-        cli.ok("forget", "orders@main^")
+        cli.ok("forget", "orders@main^", "--yes")
         assert cli("cat", "orders@main^:/a.csv").code == 3
         cli.ok("erase", "orders@main:/day=1/b.csv", "--reason", "asked to")
         result = cli("cat", "orders@main:/day=1/b.csv")
         assert result.code == 3
-        cli.ok("gc", "--grace", "0s")
+        cli.ok("gc", "--grace", "0s", "--yes")
         cli.ok("fsck", "--deep")
 
 
@@ -267,8 +267,8 @@ class TestLake:
 
     def test_deletes(self, cli, lake):
         cli.ok("project", "create", "shop")
-        cli.ok("project", "delete", "shop")
-        cli.ok("repo", "delete", "orders")
+        cli.ok("project", "delete", "shop", "--yes")
+        cli.ok("repo", "delete", "orders", "--yes")
         assert cli.json("repo", "list") == []
         assert cli.ok("repo", "list").startswith("No repos yet")
 

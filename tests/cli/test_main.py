@@ -191,7 +191,7 @@ class TestStreams:
             assert running.wait(90) == 130
             assert running.stderr.read() == b"interrupted\n"
         assert cli.json("log", "orders") == before
-        cli.ok("gc", "--grace", "0s")
+        cli.ok("gc", "--grace", "0s", "--yes")
         assert cli.json("fsck", "--deep")["unused_objects"] == 0
 
     def test_a_closed_stdout(self, lake):

@@ -166,8 +166,8 @@ def test_run_makes_a_job(cli, applied):
 
 
 def test_delete(cli, applied):
-    assert cli.ok("pipeline", "delete", "total") == "Deleted pipeline total.\n"
-    assert "its data stays" in cli.ok("pipeline", "delete", "sizes", "--keep-repo")
+    assert cli.ok("pipeline", "delete", "total", "--yes") == "Deleted pipeline total.\n"
+    assert "its data stays" in cli.ok("pipeline", "delete", "sizes", "--keep-repo", "--yes")
     assert cli.json("pipeline", "list") == []
     assert "sizes" in cli.ok("repo", "list")
 
@@ -369,7 +369,7 @@ CASES = [
     ("no file at all", ["pipeline", "apply"], 2, r"FILE"),
     ("unknown pipeline", ["pipeline", "inspect", "size"], 3, r'Did you mean "sizes"'),
     ("unknown version", ["pipeline", "inspect", "sizes", "--version", "9"], 3, r"version 9"),
-    ("delete what is read", ["pipeline", "delete", "sizes"], 6, r"read by total"),
+    ("delete what is read", ["pipeline", "delete", "sizes", "--yes"], 6, r"read by total"),
     ("a repo is no pipeline", ["pipeline", "run", "orders"], 3, r"orders"),
     ("put to an output", ["put", "sizes@main:/x", "in/a.csv"], 5, r"only its jobs"),
     ("unknown job", ["job", "inspect", "0123456789ab"], 3, r"0123456789ab"),

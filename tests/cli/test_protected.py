@@ -25,7 +25,9 @@ def make_output(folder: Path) -> None:
             assert daily is not None
             assert orders is not None
             commits.add_provenance(session, daily, made.result.id, orders, read.id)
-            session.execute("UPDATE repos SET kind = 'output' WHERE key = :key", {"key": daily})
+            session.execute(
+                "UPDATE every_repo SET kind = 'output' WHERE key = :key", {"key": daily}
+            )
 
 
 def test_an_output_repo_is_written_by_its_jobs_alone(cli: Cli, lake: Path) -> None:
@@ -44,11 +46,11 @@ def test_an_output_repo_is_written_by_its_jobs_alone(cli: Cli, lake: Path) -> No
 
 def test_a_repo_with_readers_stays(cli: Cli, lake: Path) -> None:
     make_output(lake)
-    refused = cli("repo", "delete", "orders")
+    refused = cli("repo", "delete", "orders", "--yes")
     assert refused.code == 6
     assert "daily" in refused.err
     assert "orders" in cli.ok("repo", "list")
-    cli.ok("repo", "delete", "orders", "--force")
+    cli.ok("repo", "delete", "orders", "--force", "--yes")
     assert "orders" not in cli.ok("repo", "list")
 
 

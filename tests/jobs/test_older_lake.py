@@ -27,6 +27,7 @@ DAYS = [dt.date(2026, 1, day) for day in (1, 2, 3)]
 def older(spark: object, tmp_path: Path) -> Iterator[Lake]:
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(tmp_path, filter="data")
+    assert tl.migrate(tmp_path).from_format == 7
     with tl.open(tmp_path) as lake:
         yield lake
 

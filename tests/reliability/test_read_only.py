@@ -30,11 +30,11 @@ WRITES = [
     ["rm", "r@main:/d/small"],
     ["repo", "create", "x"],
     ["branch", "create", "r@x", "--from", "main"],
-    ["branch", "delete", "r@side"],
+    ["branch", "delete", "r@side", "--yes"],
     ["tag", "create", "r@x", "r@main"],
     ["merge", "r@side", "r@main"],
     ["commit", "start", "r@main"],
-    ["gc", "--grace", "0s"],
+    ["gc", "--grace", "0s", "--yes"],
 ]
 
 

@@ -211,6 +211,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deletion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Deletion
+         * @description What deleting something would take, who reads it and whether it would be refused.
+         *
+         *     It needs what deleting it does. Of those who read it the caller sees whom they may see.
+         */
+        get: operations["deletions_deletion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Deleted
+         * @description What was deleted and can be had back, of what the caller may read; the newest first.
+         */
+        get: operations["deletions_list_deleted"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repos/{project}/{repo}/undelete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undelete
+         * @description Have back a repo, a pipeline, or one of a repo's branches and tags.
+         */
+        post: operations["deletions_undelete"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/repos/{project}/{repo}/files": {
         parameters: {
             query?: never;
@@ -4065,6 +4127,82 @@ export interface components {
             kind: "delete";
         };
         /**
+         * Deleted
+         * @description A branch, tag, repo or pipeline that can be had back: until then, and until gc runs.
+         */
+        Deleted: {
+            /** Id */
+            id: number;
+            /** Kind */
+            kind: string;
+            repo: components["schemas"]["RepoName"];
+            /** Ref */
+            ref: string;
+            /** Commit */
+            commit: string | null;
+            /** Author */
+            author: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /**
+             * Takes
+             * @default []
+             */
+            takes: string[];
+        };
+        /**
+         * Deletion
+         * @description What deleting something would take. Nothing of it is done.
+         */
+        Deletion: {
+            /** Kind */
+            kind: string;
+            /** Name */
+            name: string;
+            /**
+             * Commits
+             * @default 0
+             */
+            commits: number;
+            /**
+             * Files
+             * @default 0
+             */
+            files: number;
+            /**
+             * Bytes
+             * @default 0
+             */
+            bytes: number;
+            /**
+             * Takes
+             * @default []
+             */
+            takes: string[];
+            /**
+             * Readers
+             * @default []
+             */
+            readers: components["schemas"]["Reader"][];
+            /** Refused */
+            refused?: string | null;
+            /** Restorable Seconds */
+            restorable_seconds?: number | null;
+            /**
+             * Notes
+             * @default []
+             */
+            notes: string[];
+        };
+        /**
          * Deliver
          * @description To one target, or to all.
          */
@@ -4458,6 +4596,11 @@ export interface components {
             waiting_commits: number;
             /** Dry Run */
             dry_run: boolean;
+            /**
+             * Deletions
+             * @default 0
+             */
+            deletions: number;
         };
         /**
          * Grant
@@ -5588,6 +5731,16 @@ export interface components {
          * Page
          * @description Some items of a list, and the cursor of the next page; None on the last.
          */
+        Page_Deleted_: {
+            /** Items */
+            items: components["schemas"]["Deleted"][];
+            /** Next */
+            next?: string | null;
+        };
+        /**
+         * Page
+         * @description Some items of a list, and the cursor of the next page; None on the last.
+         */
         Page_Delivery_: {
             /** Items */
             items: components["schemas"]["Delivery"][];
@@ -6173,6 +6326,15 @@ export interface components {
         RanJob: {
             job: components["schemas"]["Job"];
             batch?: components["schemas"]["Batch"] | null;
+        };
+        /**
+         * Reader
+         * @description Somebody who needs what is to be deleted, in words.
+         */
+        Reader: {
+            repo: components["schemas"]["RepoName"];
+            /** How */
+            how: string;
         };
         /**
          * Ready
@@ -7170,6 +7332,37 @@ export interface components {
             timezone: string;
         };
         /**
+         * Undelete
+         * @description `ref` is the branch or tag, if it is one. With `as_name` it is had back under another name;
+         *     `id` is that of an earlier deletion.
+         */
+        Undelete: {
+            /**
+             * Ref
+             * @default
+             */
+            ref: string;
+            /** As Name */
+            as_name?: string | null;
+            /** Id */
+            id?: number | null;
+        };
+        /**
+         * Undeleted
+         * @description What was had back, and what is to be known of it.
+         */
+        Undeleted: {
+            /** Kind */
+            kind: string;
+            /** Name */
+            name: string;
+            /**
+             * Notes
+             * @default []
+             */
+            notes: string[];
+        };
+        /**
          * Upload
          * @description A large file that is sent in parts. `offset` is how much of it is there.
          */
@@ -8092,6 +8285,166 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    deletions_deletion: {
+        parameters: {
+            query: {
+                kind: string;
+                name: string;
+                project?: string;
+                force?: boolean;
+                keep_repo?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deletion"];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    deletions_list_deleted: {
+        parameters: {
+            query?: {
+                project?: string | null;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description Go on after the page that gave this as `next`. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Deleted_"];
+                };
+            };
+            /** @description The request is malformed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is refused, and why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It could not be done, and why. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    deletions_undelete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                repo: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Undelete"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undeleted"];
+                };
             };
             /** @description The request is malformed. */
             422: {

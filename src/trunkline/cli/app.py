@@ -16,7 +16,7 @@ from trunkline.cli.arguments import App
 MODULES = {
     "lake": ("init", "migrate", "adopt", "status", "gc", "fsck", "forget", "erase"),
     "files": ("put", "get", "cat", "ls", "glob", "rm", "cp"),
-    "history": ("log", "show", "diff", "merge", "revert", "cherry-pick"),
+    "history": ("log", "show", "diff", "merge", "revert", "cherry-pick", "undelete"),
     "run": ("run", "worker", "tick"),
     "verify": ("verify",),
     "export": ("export",),

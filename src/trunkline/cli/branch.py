@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from trunkline.cli import complete, session, views
-from trunkline.cli.arguments import App, BranchRef, IfHead, RepoName
+from trunkline.cli.arguments import App, BranchRef, DryRun, IfHead, RepoName
+from trunkline.cli.deleting import Yes, may_delete
 from trunkline.errors import Usage
 from trunkline.model.inputs import Trigger
 from trunkline.settings import parse_size
@@ -139,9 +140,13 @@ def delete(
     ctx: typer.Context,
     branch: BranchRef,
     force: Annotated[bool, typer.Option("--force", help="Even with an open commit.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> None:
-    """Delete a branch. Its commits stay until gc."""
+    """Delete a branch. Its commits stay until gc, and until then it can be had back: undelete."""
     run = session.of(ctx)
     with run.open() as lake:
+        if not may_delete(run, lake, "branch", branch, yes=yes, dry_run=dry_run, force=force):
+            return
         lake.delete_branch(branch, force=force)
     run.output.done({"deleted": branch}, f"Deleted branch {branch}.")

@@ -45,6 +45,11 @@ def environments(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offer(ctx, incomplete, _environment_names)
 
 
+def deleted(ctx: typer.Context, incomplete: str) -> list[str]:
+    """What can be had back."""
+    return _offer(ctx, incomplete, _deleted_names)
+
+
 def streams(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of streams."""
     return _offer(ctx, incomplete, _stream_names)
@@ -125,6 +130,10 @@ def _pipeline_names(lake: Lake, typed: str, kind: str = "") -> Iterator[str]:
 
 def _environment_names(lake: Lake, typed: str) -> Iterator[str]:
     return (one.name for one in lake.environments())
+
+
+def _deleted_names(lake: Lake, typed: str) -> Iterator[str]:
+    return (one.name for one in lake.deleted())
 
 
 def _stream_names(lake: Lake, typed: str) -> Iterator[str]:

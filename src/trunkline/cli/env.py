@@ -8,6 +8,7 @@ import typer
 
 from trunkline.cli import complete, envviews, session
 from trunkline.cli.arguments import App, DryRun
+from trunkline.cli.deleting import Yes, may_delete
 from trunkline.cli.text import count
 
 app = App(name="env", help="Environments: a project on branches of its own.")
@@ -124,9 +125,13 @@ def delete_(
     ctx: typer.Context,
     name: EnvironmentName,
     force: Annotated[bool, typer.Option("--force", help="Though it was not merged.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> None:
     """Delete an environment with its branches. Its commits stay until gc."""
     run = session.of(ctx)
     with run.open() as lake:
+        if not may_delete(run, lake, "env", name, yes=yes, dry_run=dry_run, force=force):
+            return
         lake.delete_environment(name, force=force)
     run.output.done({"deleted": name}, f"Deleted environment {name}.")

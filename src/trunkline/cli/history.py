@@ -1,4 +1,4 @@
-"""History: log, show, diff, merge, revert, cherry-pick."""
+"""History: log, show, diff, merge, revert, cherry-pick, undelete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from trunkline.cli import complete, graph, reports, session, views
 from trunkline.cli.arguments import App, BranchRef, CommitRef, DryRun, Message
 from trunkline.cli.text import human_size, printable
-from trunkline.errors import MergeConflict
+from trunkline.errors import MergeConflict, Usage
 from trunkline.model.commits import DEFAULT_BRANCH
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def log(
             autocompletion=complete.refs,
             show_default=False,
         ),
-    ],
+    ] = "",
     limit: Annotated[int | None, typer.Option("--limit", "-n", help="At most so many.")] = None,
     path: Annotated[
         str | None, typer.Option("--path", metavar="PATH", help="Commits that changed it.")
@@ -52,11 +52,19 @@ def log(
     oneline: Annotated[bool, typer.Option("--oneline", help="A line each.")] = False,
     show_graph: Annotated[bool, typer.Option("--graph", help="Draw who came from whom.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Of every branch and tag.")] = False,
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="Instead what was deleted and can be had back.")
+    ] = False,
 ) -> None:
     """Show the commits that led here, newest first."""
     run = session.of(ctx)
     style = run.output.style
     place, _, path_in_ref = ref.partition(":")
+    if deleted:
+        _log_deleted(run, place, limit)
+        return
+    if not ref:
+        raise Usage("Whose log?", hint="trunkline log REPO; what was deleted: log --deleted.")
     with run.open() as lake:
         if everything:
             commits = iter(lake.history(place, limit=limit))
@@ -81,6 +89,14 @@ def log(
                     "",
                 ],
             )
+
+
+def _log_deleted(run: session.Session, place: str, limit: int | None) -> None:
+    with run.open() as lake:
+        found = lake.deleted()
+    if place:
+        found = [one for one in found if place in (str(one.repo), one.name)]
+    run.output.table(found[:limit], views.DELETED, empty="Nothing that can be had back.")
 
 
 def names_of(lake: Lake, ref: str) -> Names:
@@ -300,3 +316,30 @@ def cherry_pick(
     with run.open() as lake:
         done = lake.cherry_pick(commit, branch, strategy=strategy, choose=choose, message=message)
     run.output.done(done, views.committed(done))
+
+
+@app.command()
+def undelete(
+    ctx: typer.Context,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A repo or pipeline, or REPO@NAME, a branch or tag.",
+            autocompletion=complete.deleted,
+            show_default=False,
+        ),
+    ],
+    as_: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Under another name.")
+    ] = None,
+    id_: Annotated[
+        int | None, typer.Option("--id", metavar="N", help="An earlier one of several.")
+    ] = None,
+) -> None:
+    """Have back what was deleted, until gc forgets it; log --deleted lists it."""
+    run = session.of(ctx)
+    with run.open() as lake:
+        done = lake.undelete(name, as_, id_)
+    notes = "".join(f" {note}" for note in done.notes)
+    run.output.done(done, f"{done.kind.capitalize()} {done.name} is back.{notes}")

@@ -11,6 +11,7 @@ from trunkline import settings
 from trunkline.cli import reports, session
 from trunkline.cli.arguments import App, CommitRef, DryRun, Ref
 from trunkline.cli.confirm import confirm, must_confirm
+from trunkline.cli.deleting import Yes, may_delete
 from trunkline.errors import Usage
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def adopt(
         bool,
         typer.Option("--as-new", help="The other lake lives on: this one is another, and acts."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Say that a lake that was moved, copied or restored is the one in use from now on."""
     from trunkline import sdk
@@ -105,11 +106,15 @@ def gc(
         str | None,
         typer.Option("--grace", metavar="DURATION", help="Leave alone what is younger, as 24h."),
     ] = None,
+    yes: Yes = False,
 ) -> None:
     """Delete what nothing refers to any more. Safe while others work."""
     run = session.of(ctx)
+    seconds = _grace(run, grace)
     with run.open() as lake:
-        report = lake.gc(dry_run=dry_run, grace=_grace(run, grace))
+        if grace is not None and not seconds and not dry_run:
+            must_confirm("Without a grace nothing that was deleted can be had back. Go on?", yes)
+        report = lake.gc(dry_run=dry_run, grace=seconds)
     run.output.item(report, reports.gc_lines)
 
 
@@ -137,10 +142,14 @@ def fsck(
 
 
 @app.command()
-def forget(ctx: typer.Context, commit: CommitRef) -> None:
+def forget(
+    ctx: typer.Context, commit: CommitRef, dry_run: DryRun = False, yes: Yes = False
+) -> None:
     """Throw away an old commit's bytes. Its record and lineage stay."""
     run = session.of(ctx)
     with run.open() as lake:
+        if not may_delete(run, lake, "commit", commit, yes=yes, dry_run=dry_run):
+            return
         lake.forget(commit)
     run.output.done({"forgotten": commit}, f"Forgot the bytes of {commit}; gc frees them.")
 
@@ -150,7 +159,7 @@ def erase(
     ctx: typer.Context,
     ref: Ref,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="For the record.")] = "",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Remove a path's bytes from every commit, for good."""
     run = session.of(ctx)

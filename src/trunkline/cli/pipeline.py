@@ -19,6 +19,8 @@ from trunkline.cli.arguments import (
     PipelineName,
     Reprocess,
 )
+from trunkline.cli.confirm import must_confirm
+from trunkline.cli.deleting import Yes, may_delete
 from trunkline.cli.text import count, printable
 from trunkline.cli.views import short
 from trunkline.errors import Usage
@@ -182,10 +184,30 @@ def delete(
         bool, typer.Option("--keep-repo", help="Leave its data, as a plain repo.")
     ] = False,
     env: Env = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> None:
-    """Delete a pipeline and its output."""
+    """Delete a pipeline and its output. Until gc it can be had back: undelete."""
     run = session.of(ctx)
     with run.open() as lake:
+        if env is not None and dry_run:
+            raise Usage(
+                "--dry-run does not go with --env: there a pipeline is only taken off the list.",
+                hint="Its data there stays; trunkline pipeline apply --env brings it back.",
+            )
+        if env is not None:
+            must_confirm(f"Delete pipeline {name} in {env}?", yes)
+        elif not may_delete(
+            run,
+            lake,
+            "pipeline",
+            name,
+            yes=yes,
+            dry_run=dry_run,
+            force=force,
+            keep_repo=keep_repo,
+        ):
+            return
         lake.delete_pipeline(name, force=force, keep_repo=keep_repo, env=env)
     if env is not None:
         run.output.done({"deleted": name, "env": env}, f"Deleted pipeline {name} in {env}.")

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from trunkline.cli import session, views
-from trunkline.cli.arguments import App, Description
+from trunkline.cli.arguments import App, Description, DryRun
+from trunkline.cli.deleting import Yes, may_delete
 
 app = App(name="project", help="Projects: namespaces for repos.")
 
@@ -32,9 +33,11 @@ def list_(ctx: typer.Context) -> None:
 
 
 @app.command()
-def delete(ctx: typer.Context, name: Name) -> None:
+def delete(ctx: typer.Context, name: Name, dry_run: DryRun = False, yes: Yes = False) -> None:
     """Delete an empty project."""
     run = session.of(ctx)
     with run.open() as lake:
+        if not may_delete(run, lake, "project", name, yes=yes, dry_run=dry_run):
+            return
         lake.delete_project(name)
     run.output.done({"deleted": name}, f"Deleted project {name}.")

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from trunkline.cli import session, views
-from trunkline.cli.arguments import App, Description, RepoName
+from trunkline.cli.arguments import App, Description, DryRun, RepoName
+from trunkline.cli.deleting import Yes, may_delete
 
 app = App(name="repo", help="Repos: versioned trees of files.")
 
@@ -49,9 +50,13 @@ def delete(
     ctx: typer.Context,
     repo: RepoName,
     force: Annotated[bool, typer.Option("--force", help="Even if others derive from it.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> None:
-    """Delete a repo and all of its commits."""
+    """Delete a repo and all of its commits. Until gc it can be had back: undelete."""
     run = session.of(ctx)
     with run.open() as lake:
+        if not may_delete(run, lake, "repo", repo, yes=yes, dry_run=dry_run, force=force):
+            return
         lake.delete_repo(repo, force=force)
     run.output.done({"deleted": repo}, f"Deleted repo {repo}.")

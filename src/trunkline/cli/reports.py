@@ -49,6 +49,9 @@ def gc_lines(report: GcReport) -> Iterator[str]:
     objects = f"{count(report.objects, 'object')} ({human_size(report.bytes)})"
     yield f"{would} {count(report.commits, 'commit')} and {objects}."
     yield f"Kept {count(report.kept_objects, 'object')}."
+    if report.deletions:
+        said = "could" if report.dry_run else "can"
+        yield f"{count(report.deletions, 'deletion')} {said} no longer be undone."
     if report.waiting_commits:
         yield f"{count(report.waiting_commits, 'commit')} will go when the grace period is over."
 

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from trunkline.cli import complete, session, views
-from trunkline.cli.arguments import App, Message, RepoName, TagRef
+from trunkline.cli.arguments import App, DryRun, Message, RepoName, TagRef
+from trunkline.cli.deleting import Yes, may_delete
 
 app = App(name="tag", help="Tags: names that never move.")
 
@@ -37,9 +38,11 @@ def list_(ctx: typer.Context, repo: RepoName) -> None:
 
 
 @app.command()
-def delete(ctx: typer.Context, tag: TagRef) -> None:
-    """Delete a tag. The commit stays."""
+def delete(ctx: typer.Context, tag: TagRef, dry_run: DryRun = False, yes: Yes = False) -> None:
+    """Delete a tag. The commit stays, and until gc the tag can be had back: undelete."""
     run = session.of(ctx)
     with run.open() as lake:
+        if not may_delete(run, lake, "tag", tag, yes=yes, dry_run=dry_run):
+            return
         lake.delete_tag(tag)
     run.output.done({"deleted": tag}, f"Deleted tag {tag}.")

@@ -82,6 +82,16 @@ TAGS = (
     Column("MESSAGE", lambda t: first_line(t.message)),
 )
 
+DELETED = (
+    Column("ID", lambda d: str(d.id), right=True),
+    Column("KIND", lambda d: d.kind),
+    Column("NAME", lambda d: d.name),
+    Column("COMMIT", lambda d: short(d.commit)),
+    Column("DELETED", lambda d: local_time(d.at)),
+    Column("BY", lambda d: d.author),
+    Column("UNTIL", lambda d: local_time(d.until)),
+)
+
 COMMITS = (
     Column("ID", lambda c: short(c.id)),
     Column("FINISHED", lambda c: local_time(c.finished) if c.finished else "(open)"),

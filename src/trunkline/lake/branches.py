@@ -12,6 +12,7 @@ from trunkline.errors import (
     Usage,
 )
 from trunkline.lake.core import Core, Resolved, expect_head, repo_key, resolve, resolve_commit
+from trunkline.lake.deletions import bury_branch, bury_repo, bury_tag
 from trunkline.lake.flowguards import refuse_flow, way_back
 from trunkline.lake.propagation import Change, output_branch, spread
 from trunkline.lake.triggering import catch_up
@@ -148,19 +149,23 @@ def started(session: Session, target: Ref, author: str) -> None:
         moved_by_hand(session, repo, target.repo, branch.name, branch.head, author)
 
 
-def delete_repo(core: Core, name: RepoName, force: bool) -> None:
-    """Remove a repo and its history; refused while others' commits derive from it."""
+def delete_repo(core: Core, name: RepoName, force: bool, author: str) -> None:
+    """Delete a repo with its history; refused while others' commits derive from it."""
     with core.database.write() as session:
-        key = repo_key(session, name)
-        _refuse_in_graph(session, key, name)
-        readers = repos.readers(session, key)
-        if readers and not force:
-            raise InUse(
-                f"{name} has readers: {', '.join(map(str, readers))} hold commits made from it.",
-                hint="Delete them first, or use --force and lose their provenance.",
-            )
-        repos.remove(session, key)
-        events.emit(session, "repo", name, {"deleted": True})
+        delete_repo_in(session, name, force, author)
+
+
+def delete_repo_in(session: Session, name: RepoName, force: bool, author: str) -> None:
+    key = repo_key(session, name)
+    _refuse_in_graph(session, key, name)
+    readers = repos.readers(session, key)
+    if readers and not force:
+        raise InUse(
+            f"{name} has readers: {', '.join(map(str, readers))} hold commits made from it.",
+            hint="Delete them first, or use --force and lose their provenance.",
+        )
+    bury_repo(session, key, name, author)
+    events.emit(session, "repo", name, {"deleted": True})
 
 
 def _refuse_in_graph(session: Session, key: int, name: RepoName) -> None:
@@ -191,18 +196,22 @@ def _refuse_in_graph(session: Session, key: int, name: RepoName) -> None:
 
 def delete_project(core: Core, name: str) -> None:
     with core.database.write() as session:
-        if not repos.has_project(session, name):
-            known = [project.name for project in repos.projects(session)]
-            raise NotFound(f'There is no project "{name}".{did_you_mean(name, known)}')
-        held = repos.names(session, name)
-        if held:
-            raise InUse(
-                f'Project "{name}" still has {len(held)} repo(s), such as {held[0]}.',
-                hint="Delete them first.",
-            )
-        for environment in environments.listed(session, name):
-            environments.remove(session, environment)
-        repos.remove_project(session, name)
+        delete_project_in(session, name)
+
+
+def delete_project_in(session: Session, name: str) -> None:
+    if not repos.has_project(session, name):
+        known = [project.name for project in repos.projects(session)]
+        raise NotFound(f'There is no project "{name}".{did_you_mean(name, known)}')
+    held = repos.names(session, name)
+    if held:
+        raise InUse(
+            f'Project "{name}" still has {len(held)} repo(s), such as {held[0]}.',
+            hint="Delete them first.",
+        )
+    for environment in environments.listed(session, name):
+        environments.remove(session, environment)
+    repos.remove_project(session, name)
 
 
 def require_branch(session: Session, ref: Ref) -> tuple[int, Branch]:
@@ -316,27 +325,28 @@ def refuse_read(session: Session, repo: int, commit: Commit) -> None:
 def delete_branch(core: Core, target: Ref, force: bool, author: str) -> None:
     """Remove the name; its commits stay until gc. An unfinished commit goes only by force."""
     with core.database.write() as session:
-        repo, branch = require_branch(session, target)
-        refuse_flow(session, repo, target.repo, branch.name)
-        if branch.open and not force:
-            refuse_open(branch)
-        owner = environments.owner(session, target.repo.project, branch.name)
-        if owner is not None:
-            raise InUse(
-                f"{target} belongs to the environment {owner.name}.",
-                hint=f"Delete all of it: trunkline env delete {owner.name}",
-            )
-        readers = {edge.pipeline for edge in pipelines.readers(session, repo, branch.name)}
-        if readers:
-            names = sorted(str(repos.name_of(session, key)) for key in readers)
-            raise InUse(
-                f"{target} is read by {', '.join(names)}.", hint="Delete or change them first."
-            )
-        timing.remove_trigger(session, repo, branch.name)
-        refs.remove_branch(session, repo, branch, refs.Move(author, "delete"))
-        if branch.open:
-            commits.remove(session, repo, [branch.open])
-        events.emit(session, "branch", target.repo, {"branch": branch.name, "deleted": True})
+        delete_branch_in(session, target, force, author)
+
+
+def delete_branch_in(session: Session, target: Ref, force: bool, author: str) -> None:
+    repo, branch = require_branch(session, target)
+    refuse_flow(session, repo, target.repo, branch.name)
+    if branch.open and not force:
+        refuse_open(branch)
+    owner = environments.owner(session, target.repo.project, branch.name)
+    if owner is not None:
+        raise InUse(
+            f"{target} belongs to the environment {owner.name}.",
+            hint=f"Delete all of it: trunkline env delete {owner.name}",
+        )
+    readers = {edge.pipeline for edge in pipelines.readers(session, repo, branch.name)}
+    if readers:
+        names = sorted(str(repos.name_of(session, key)) for key in readers)
+        raise InUse(f"{target} is read by {', '.join(names)}.", hint="Delete or change them first.")
+    bury_branch(session, repo, branch, refs.Move(author, "delete"))
+    if branch.open:
+        commits.remove(session, repo, [branch.open])
+    events.emit(session, "branch", target.repo, {"branch": branch.name, "deleted": True})
 
 
 def create_tag(core: Core, target: Ref, source: Ref, message: str, author: str) -> Tag:
@@ -363,15 +373,19 @@ def create_tag(core: Core, target: Ref, source: Ref, message: str, author: str) 
 
 def delete_tag(core: Core, target: Ref, author: str) -> None:
     with core.database.write() as session:
-        repo = repo_key(session, target.repo)
-        found = refs.tag(session, repo, target.ref)
-        if found is None:
-            known = [tag.name for tag in refs.tags(session, repo)]
-            raise NotFound(
-                f'{target.repo} has no tag "{target.ref}".{did_you_mean(target.ref, known)}',
-                hint=f"trunkline tag list {target.repo} shows its tags.",
-            )
-        refs.remove_tag(session, repo, found, refs.Move(author, "delete"))
+        delete_tag_in(session, target, author)
+
+
+def delete_tag_in(session: Session, target: Ref, author: str) -> None:
+    repo = repo_key(session, target.repo)
+    found = refs.tag(session, repo, target.ref)
+    if found is None:
+        known = [tag.name for tag in refs.tags(session, repo)]
+        raise NotFound(
+            f'{target.repo} has no tag "{target.ref}".{did_you_mean(target.ref, known)}',
+            hint=f"trunkline tag list {target.repo} shows its tags.",
+        )
+    bury_tag(session, repo, found, refs.Move(author, "delete"))
 
 
 def _start(session: Session, repo: int, target: Ref, source: Ref) -> Resolved:

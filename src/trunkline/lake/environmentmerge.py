@@ -158,7 +158,7 @@ def _publish(transaction: Transaction, seen: Seen, work: Work, session: Session)
         row = pipelines.find(session, repo)
         assert row is not None
         enter_both(session, environment, repo, row.version, transaction.author)
-    _delete_all(session, work.deleted)
+    _delete_all(session, work.deleted, transaction.author)
     return forced
 
 
@@ -196,10 +196,10 @@ def _copy_forward(session: Session, transaction: Transaction, source: Ref, targe
     transaction.moved[repo, target.ref] = commit.id
 
 
-def _delete_all(session: Session, names: list[RepoName]) -> None:
+def _delete_all(session: Session, names: list[RepoName], author: str) -> None:
     """Delete pipelines, those first that read others of them."""
     left = {repo_key(session, name): name for name in names}
     while left:
         read = {edge.source for repo in left for edge in pipelines.reads(session, repo)}
         for repo in [repo for repo in left if repo not in read] or list(left):
-            delete_in(session, left.pop(repo), force=False, keep_repo=False)
+            delete_in(session, left.pop(repo), force=False, keep_repo=False, author=author)

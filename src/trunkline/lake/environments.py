@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from trunkline.errors import AlreadyExists, NotFound, Precondition, Usage
 from trunkline.lake.branches import refuse_open
 from trunkline.lake.core import Core, repo_key
+from trunkline.lake.deletions import bury_branch
 from trunkline.lake.environmentpipelines import (
     code_branch,
     drop_orphan,
@@ -255,6 +256,12 @@ def delete_pipeline(core: Core, name: RepoName, environment: str, force: bool) -
 
 def delete(core: Core, project: str, name: str, force: bool, author: str) -> None:
     """Remove an environment with its branches. Its commits stay until gc."""
+    refuse_unmerged(core, project, name, force)
+    with core.database.write() as session:
+        delete_in(session, project, name, force, author)
+
+
+def refuse_unmerged(core: Core, project: str, name: str, force: bool) -> None:
     found = status(core, project, name)
     if found.changed and not force:
         own = [str(one.name) for one in found.pipelines if one.state.is_own]
@@ -265,25 +272,27 @@ def delete(core: Core, project: str, name: str, force: bool, author: str) -> Non
             f"{name} has what {found.environment.base} has not: {', '.join(own[:SHOWN])}.",
             hint=f"Merge it: trunkline env merge {name}; or throw it away with --force.",
         )
-    with core.database.write() as session:
-        gone = require_environment(session, project, name)
-        for one in repos.all_repos(session, project) if not force else ():
-            for branch in refs.branches(session, one.key):
-                if gone.owns(branch.name):
-                    refuse_open(branch)
-        here = environments.present(session, project, name)
-        for repo in here:
-            end_jobs(session, gone, repo, f"the environment {name} was deleted")
-        environments.remove(session, gone)
-        for repo in here:
-            drop_orphan(session, repo)
-        for one in repos.all_repos(session, project):
-            for branch in refs.branches(session, one.key):
-                if gone.owns(branch.name):
-                    _remove_branch(session, one.key, branch, author)
+
+
+def delete_in(session: Session, project: str, name: str, force: bool, author: str) -> None:
+    gone = require_environment(session, project, name)
+    for one in repos.all_repos(session, project) if not force else ():
+        for branch in refs.branches(session, one.key):
+            if gone.owns(branch.name):
+                refuse_open(branch)
+    here = environments.present(session, project, name)
+    for repo in here:
+        end_jobs(session, gone, repo, f"the environment {name} was deleted")
+    environments.remove(session, gone)
+    for repo in here:
+        drop_orphan(session, repo)
+    for one in repos.all_repos(session, project):
+        for branch in refs.branches(session, one.key):
+            if gone.owns(branch.name):
+                _remove_branch(session, one.key, branch, author)
 
 
 def _remove_branch(session: Session, repo: int, branch: Branch, author: str) -> None:
-    refs.remove_branch(session, repo, branch, refs.Move(author, "environment deleted"))
+    bury_branch(session, repo, branch, refs.Move(author, "environment deleted"))
     if branch.open:
         commits.remove(session, repo, [branch.open])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -25,6 +25,7 @@ from trunkline.storage.catalog import (
     Session,
     checks,
     commits,
+    deletions,
     erasures,
     events,
     leases,
@@ -68,24 +69,30 @@ class ErasureReport:
 def forget(core: Core, ref: Ref) -> Commit:
     """Throw away the data of an old commit; its record and lineage stay. gc frees the bytes."""
     with core.database.write() as session:
-        found, commit = resolve_commit(session, ref)
-        if commit.finished is None:
-            raise Precondition(f"{commit.short_id} is not finished.", hint="Finish it, or drop it.")
-        heads = [b.name for b in refs.branches(session, found.repo) if b.head == commit.id]
-        heads += [t.name for t in refs.tags(session, found.repo) if t.commit == commit.id]
-        if heads:
-            raise Precondition(
-                f"{commit.short_id} is what {', '.join(heads)} points at, and is still read.",
-                hint="Forget older commits, or move the branch first.",
-            )
-        refuse_read(session, found.repo, commit)
-        if commit.forgotten is None:
-            commits.mark_forgotten(session, found.repo, commit.id, session.now())
-            checks.forget_samples(session, repo=found.repo, job=commit.id)
-            events.emit(session, "forget", commit.repo, {"id": commit.id})
-        done = commits.find(session, found.repo, commit.id)
-        assert done is not None
-        return done
+        return forget_in(session, ref)
+
+
+def forget_in(session: Session, ref: Ref) -> Commit:
+    found, commit = resolve_commit(session, ref)
+    if commit.finished is None:
+        raise Precondition(f"{commit.short_id} is not finished.", hint="Finish it, or drop it.")
+    heads = [b.name for b in refs.branches(session, found.repo) if b.head == commit.id]
+    heads += [t.name for t in refs.tags(session, found.repo) if t.commit == commit.id]
+    if heads:
+        raise Precondition(
+            f"{commit.short_id} is what {', '.join(heads)} points at, and is still read.",
+            hint="Forget older commits, or move the branch first.",
+        )
+    refuse_read(session, found.repo, commit)
+    if commit.forgotten is None:
+        commits.mark_forgotten(session, found.repo, commit.id, session.now())
+        # A deleted branch or tag that pointed at it would come back without its data.
+        deletions.remove_commit(session, found.repo, commit.id)
+        checks.forget_samples(session, repo=found.repo, job=commit.id)
+        events.emit(session, "forget", commit.repo, {"id": commit.id})
+    done = commits.find(session, found.repo, commit.id)
+    assert done is not None
+    return done
 
 
 def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
@@ -101,27 +108,30 @@ def erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
 
 def _erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
     path = ref.path or "/"
-    with core.database.read() as session:
-        repo = repo_key(session, ref.repo)
-        for branch in refs.branches(session, repo):
-            # What is staged in an open commit would come back when it is finished.
-            refuse_open(branch)
-    held, _ = _held(core, repo, path)
-    if not held:
+    repo, deleted = _repos(core, ref.repo)
+    keys = [*([repo] if repo is not None else []), *deleted]
+    first = [entry for key in keys for entry in _held(core, key, path)[0].values()]
+    if not first:
         raise NotFound(f'No commit of {ref.repo} has ever held "{path}".')
-    _refuse_outside(core, held.values())
-    removed_from = _remove_from_heads(core, ref, path, author)
+    _refuse_outside(core, first)
+    removed_from = _remove_from_heads(core, ref, path, author) if repo is not None else ()
     # Once more: a version that was put meanwhile is gone from the heads, and goes with the others.
-    held, holders = _held(core, repo, path)
-    also_at = _other_places(core, ref.repo, path, set(held))
+    found = {key: _held(core, key, path) for key in keys}
+    held = {place: entry for places, _ in found.values() for place, entry in places.items()}
+    holders = [commit_id for _, some in found.values() for commit_id in some]
+    also_at = _other_places(core, keys, path, set(held))
     with core.database.write() as session:
         _refuse_backup(session)
-        erasures.record(session, repo, held.values(), author, reason)
-        derived = _derived(session, ref.repo, holders)
+        for key, (places, _) in found.items():
+            erasures.record(session, key, places.values(), author, reason)
+        derived = _derived(
+            session, [(key, one) for key, (_, some) in found.items() for one in some]
+        )
         # Rows that broke a rule are kept as examples, whatever file they came from.
-        checks.forget_samples(session, repo=repo)
-        for one in derived:
-            checks.forget_samples(session, repo=repo_key(session, one.repo), job=one.id)
+        for key in keys:
+            checks.forget_samples(session, repo=key)
+        for key, commit_id in derived:
+            checks.forget_samples(session, repo=key, job=commit_id)
         requests.forget_answers(session)
         events.emit(session, "erase", ref.repo, {"path": path, "versions": len(held)})
     crashpoint("erase.after_record")
@@ -132,10 +142,28 @@ def _erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
         sum(entry.size for entry in held.values()),
         tuple(sorted(holders, key=id_millis)),
         also_at,
-        derived,
+        tuple(sorted(derived.values(), key=lambda edge: (edge.repo, edge.id))),
         removed_from,
         logs,
     )
+
+
+def _repos(core: Core, name: RepoName) -> tuple[int | None, list[int]]:
+    """The repo of a name, and deleted ones that had it and may be had back: what is in them is
+    meant as well, and must not come back.
+    """
+    with core.database.write() as session:
+        deleted = deletions.hidden(session, name)
+        repo = repos.key_of(session, name) if deleted else repo_key(session, name)
+        # What is staged in an open commit would come back when it is finished.
+        for branch in refs.branches(session, repo) if repo is not None else ():
+            refuse_open(branch)
+        for key in deleted:
+            for branch in refs.branches(session, key):
+                if branch.open:
+                    refs.set_open(session, key, branch.name, None)
+                    commits.remove(session, key, [branch.open])
+        return repo, deleted
 
 
 def _held(core: Core, repo: int, path: str) -> tuple[dict[Place, Entry], list[str]]:
@@ -235,7 +263,9 @@ def _remove_from_heads(core: Core, ref: Ref, path: str, author: str) -> tuple[st
     return tuple(removed)
 
 
-def _other_places(core: Core, name: RepoName, path: str, held: set[Place]) -> tuple[str, ...]:
+def _other_places(
+    core: Core, repos: Collection[int], path: str, held: set[Place]
+) -> tuple[str, ...]:
     """Where else in the lake the same bytes are listed: copies by reference lose them too."""
     with core.database.read() as session:
         roots = commits.every_root(session)
@@ -250,21 +280,19 @@ def _other_places(core: Core, name: RepoName, path: str, held: set[Place]) -> tu
                 if line.split(b"\t", 4)[3] not in keys:
                     continue
                 entry = Entry.decode(line)
-                own = owner == name and (entry.path == path or entry.path.startswith(folder))
+                own = row["repo"] in repos and (entry.path == path or entry.path.startswith(folder))
                 if not own and place_of(entry) in held:
                     places.add(f"{owner}:{entry.path}")
     return tuple(sorted(places))
 
 
-def _derived(session: Session, name: RepoName, holders: list[str]) -> tuple[RepoCommit, ...]:
-    """Every commit computed, at any distance, from one that held the data."""
-    waiting = [RepoCommit(name, commit_id) for commit_id in holders]
-    found: set[RepoCommit] = set()
+def _derived(session: Session, holders: list[tuple[int, str]]) -> dict[tuple[int, str], RepoCommit]:
+    """Every commit computed, at any distance, from one that held the data; by repo and id."""
+    waiting = list(holders)
+    found: dict[tuple[int, str], RepoCommit] = {}
     while waiting:
-        edge = waiting.pop()
-        key = repos.key_of(session, edge.repo)
-        for below in commits.derived(session, key, edge.id) if key is not None else ():
-            if below not in found:
-                found.add(below)
-                waiting.append(below)
-    return tuple(sorted(found, key=lambda e: (e.repo, e.id)))
+        for key, below in commits.derived_places(session, *waiting.pop()):
+            if (key, below.id) not in found:
+                found[key, below.id] = below
+                waiting.append((key, below.id))
+    return found

@@ -75,8 +75,8 @@ def check(core: Core, deep: bool) -> FsckReport:
     damage = core.database.damage()
     report.problems += [Problem("catalog", core.database.url, text) for text in damage]
     with core.database.read() as session:
-        for repo in repos.all_repos(session):
-            report.problems += _check_refs(session, repo.key, str(repo.name))
+        for repo, name in repos.every(session).items():
+            report.problems += _check_refs(session, repo, str(name))
         roots = commits.every_root(session)
         staged = commits.every_staged(session)
         rows = {(c["repo"], c["id"]): c for c in session.all("SELECT * FROM commits")}

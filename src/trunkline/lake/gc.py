@@ -17,11 +17,12 @@ from functools import partial
 from trunkline.errors import InUse
 from trunkline.lake.checkpoints import of_nobody
 from trunkline.lake.core import Core
+from trunkline.lake.deletions import expired, forget
 from trunkline.lake.erase import finish_erasures
 from trunkline.lake.identity import check_store
 from trunkline.lake.jobobjects import prune_results
 from trunkline.lake.reach import Unreachable, unreachable_commits, used_objects
-from trunkline.storage.catalog import checks, commits, erasures, leases, repos
+from trunkline.storage.catalog import Session, checks, commits, erasures, leases, repos
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import DATA, JOBS, MANIFESTS, PACKS, txn_of
 from trunkline.storage.objects.loose import loose
@@ -40,6 +41,8 @@ class GcReport:
     kept_objects: int
     waiting_commits: int
     dry_run: bool
+    deletions: int = 0
+    """So many branches, tags, repos and pipelines that were deleted cannot be had back now."""
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -49,6 +52,7 @@ class GcReport:
             "kept_objects": self.kept_objects,
             "waiting_commits": self.waiting_commits,
             "dry_run": self.dry_run,
+            "deletions": self.deletions,
         }
 
 
@@ -59,7 +63,7 @@ def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
         finish_erasures(core)
         prune_results(core, core.options.keep_results_seconds)
         _forget_samples(core, core.options.keep_logs_seconds)
-    gone, waiting = _prune_commits(core, grace, dry_run)
+    forgotten, gone, waiting = _prune_commits(core, grace, dry_run)
     crashpoint("gc.after_commits")
     with core.database.read() as session:
         cutoff = session.now() - grace
@@ -93,8 +97,9 @@ def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
         len(doomed),
         sum(info.size for info in doomed),
         kept,
-        len(waiting),
+        waiting,
         dry_run,
+        forgotten,
     )
 
 
@@ -108,23 +113,33 @@ def _refuse_backup(core: Core) -> None:
             )
 
 
-def _prune_commits(
-    core: Core, grace: int, dry_run: bool
-) -> tuple[list[Unreachable], list[Unreachable]]:
-    """Remove commits that were lost longer ago than the grace; note when the others were."""
+def _prune_commits(core: Core, grace: int, dry_run: bool) -> tuple[int, list[Unreachable], int]:
+    """Forget what was deleted, and commits that were lost, longer ago than the grace; note when
+    others were. How many deletions, which commits, and how many wait.
+    """
     if dry_run:
         with core.database.read() as session:
-            return _split(unreachable_commits(session), session.now(), grace)
+            now = session.now()
+            deleted = expired(session, now - grace)
+            gone, _ = _split(unreachable_commits(session), now, grace)
+            return len(deleted), gone, _waiting(session, gone)
     with core.database.write() as session:
         leases.reap(session)
         now = session.now()
+        deleted = expired(session, now - grace)
+        forget(session, deleted)
         gone, waiting = _split(unreachable_commits(session), now, grace)
         for lost in gone:
             commits.remove(session, lost.repo, [lost.id])
         for lost in waiting:
             if lost.since is None:
                 commits.mark_unreferenced(session, lost.repo, lost.id, now)
-        return gone, waiting
+        return len(deleted), gone, _waiting(session, [])
+
+
+def _waiting(session: Session, gone: list[Unreachable]) -> int:
+    """The number of commits that will go when the grace is over, also of what was deleted."""
+    return len(unreachable_commits(session, deleted=False)) - len(gone)
 
 
 def _split(
@@ -136,7 +151,7 @@ def _split(
 
 def _repos(core: Core) -> set[int]:
     with core.database.read() as session:
-        return {repo.key for repo in repos.all_repos(session)}
+        return set(repos.every(session))
 
 
 def _forget_samples(core: Core, keep_seconds: float) -> None:

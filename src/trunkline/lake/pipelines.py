@@ -11,6 +11,7 @@ from typing import Any
 from trunkline.errors import InUse, InvalidSpec, NotFound
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.declarations import SCHEDULE, check, cron_repos
+from trunkline.lake.deletions import PIPELINE, bury_branch, bury_repo
 from trunkline.lake.environmentpipelines import (
     keep_in,
     refuse_in_environments,
@@ -290,13 +291,13 @@ def _pretty(spec: dict[str, Any]) -> bytes:
     return json.dumps(spec, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def delete(core: Core, name: RepoName, force: bool, keep_repo: bool) -> None:
-    """Remove a pipeline, with its output unless that is kept as a plain repo."""
+def delete(core: Core, name: RepoName, force: bool, keep_repo: bool, author: str) -> None:
+    """Delete a pipeline, with its output unless that is kept as a plain repo."""
     with core.database.write() as session:
-        delete_in(session, name, force, keep_repo)
+        delete_in(session, name, force, keep_repo, author)
 
 
-def delete_in(session: Session, name: RepoName, force: bool, keep_repo: bool) -> None:
+def delete_in(session: Session, name: RepoName, force: bool, keep_repo: bool, author: str) -> None:
     """As `delete`, in a transaction that does more."""
     row = require(session, name)
     refuse_in_environments(session, row, force, keep_repo)
@@ -309,37 +310,52 @@ def delete_in(session: Session, name: RepoName, force: bool, keep_repo: bool) ->
         )
     for job in jobs.listed(session, repo=row.repo, unfinished=True):
         end_job(session, row.repo, job.id, JobState.KILLED, "its pipeline was deleted")
-    ticks = [cron.repo for cron in timing.crons(session, row.repo)]
-    _drop_triggers(session, row.repo, name, ())
-    _drop_empty_branches(session, row.repo, ())
-    environments.forget_pipeline(session, row.repo)
-    pipelines.remove(session, row.repo)
-    flows.remove(session, row.repo)
+    ticks = {cron.repo: cron.name for cron in timing.crons(session, row.repo)}
+    part_of: int | None = None
     if keep_repo:
+        _drop_triggers(session, row.repo, name, ())
+        _drop_empty_branches(session, row.repo, ())
+        pipelines.remove(session, row.repo)
+        flows.remove(session, row.repo)
         repos.set_kind(session, row.repo, RepoKind.USER)
     else:
         for repo in below:
             # What reads it cannot run until it is applied again without it.
             pipelines.set_paused(session, repo, True)
-        session.execute("DELETE FROM pipeline_inputs WHERE source_repo = :repo", {"repo": row.repo})
-        repos.remove(session, row.repo)
-        repos.remove(session, row.code_repo)
-    for tick in ticks:
+        lost = pipelines.stop_reading(session, row.repo)
+        part_of = bury_repo(session, row.repo, name, author, kind=PIPELINE, readers=lost)
+        _drop_triggers(session, row.repo, name, (), part_of)
+        _drop_empty_branches(session, row.repo, ())
+        bury_repo(session, row.code_repo, code_repo(name), author, part_of=part_of)
+    for tick, its_name in ticks.items():
         if not pipelines.readers(session, tick) and not environments.readers(session, tick):
-            repos.remove(session, tick)
+            if part_of is None:
+                repos.remove(session, tick)
+            else:
+                bury_repo(session, tick, its_name, author, part_of=part_of)
     events.emit(session, "pipeline", name, {"deleted": True})
 
 
-def _drop_triggers(session: Session, repo: int, name: RepoName, kept: Collection[str]) -> None:
+def _drop_triggers(
+    session: Session,
+    repo: int,
+    name: RepoName,
+    kept: Collection[str],
+    part_of: int | None = None,
+) -> None:
     """Remove the triggers of branches that were made for this pipeline's inputs."""
     for edge in pipelines.reads(session, repo):
         if edge.branch.startswith(f"{name.repo}-trigger-") and edge.branch not in kept:
-            timing.remove_trigger(session, edge.source, edge.branch)
             found = refs.branch(session, edge.source, edge.branch)
             others = [r for r in pipelines.readers(session, edge.source, edge.branch)
                       if r.pipeline != repo]  # fmt: skip
             if found is not None and not others:
-                refs.remove_branch(session, edge.source, found, refs.Move("pipeline", "delete"))
+                move = refs.Move("pipeline", "delete")
+                if part_of is None:
+                    refs.remove_branch(session, edge.source, found, move)
+                else:
+                    bury_branch(session, edge.source, found, move, part_of)
+            timing.remove_trigger(session, edge.source, edge.branch)
 
 
 def _drop_empty_branches(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import zstandard
@@ -14,7 +14,16 @@ from trunkline.lake.history import reachable
 from trunkline.lake.jobobjects import name_kept, name_running
 from trunkline.lake.manifests import Lines, Tree, decompress
 from trunkline.lake.named import Named
-from trunkline.storage.catalog import Session, commits, deliveries, jobs, leases, refs, repos
+from trunkline.storage.catalog import (
+    Session,
+    commits,
+    deletions,
+    deliveries,
+    jobs,
+    leases,
+    refs,
+    repos,
+)
 from trunkline.storage.catalog.commits import Link
 
 
@@ -27,10 +36,12 @@ class Unreachable:
     since: int | None
 
 
-def unreachable_commits(session: Session) -> list[Unreachable]:
-    """Commits that nothing needs: no branch, tag, reader, or commit computed from them."""
-    links = {repo.key: commits.links(session, repo.key) for repo in repos.all_repos(session)}
-    needed = _needed(session, links)
+def unreachable_commits(session: Session, deleted: bool = True) -> list[Unreachable]:
+    """Commits that nothing needs: no branch, tag, reader, or commit computed from them. Without
+    `deleted` also those that only what was deleted and can be had back led to.
+    """
+    links = {repo: commits.links(session, repo) for repo in repos.every(session)}
+    needed = needed_commits(session, links, deleted=deleted)
     found = []
     for repo, known in links.items():
         lost = {i: link for i, link in known.items() if i not in needed[repo]}
@@ -38,16 +49,25 @@ def unreachable_commits(session: Session) -> list[Unreachable]:
     return found
 
 
-def _needed(session: Session, links: dict[int, dict[str, Link]]) -> dict[int, set[str]]:
+def needed_commits(
+    session: Session,
+    links: dict[int, dict[str, Link]],
+    without: Collection[tuple[int, str]] = (),
+    deleted: bool = True,
+) -> dict[int, set[str]]:
+    """What refs, jobs, readers and derived commits lead to; as if some refs were not there."""
     heads: dict[int, set[str]] = {repo: set() for repo in links}
     for repo in links:
         for branch in refs.branches(session, repo):
-            heads[repo] |= {c for c in (branch.head, branch.open) if c}
-        heads[repo] |= {tag.commit for tag in refs.tags(session, repo)}
+            if (repo, branch.name) not in without:
+                heads[repo] |= {c for c in (branch.head, branch.open) if c}
+        tags = refs.tags(session, repo)
+        heads[repo] |= {tag.commit for tag in tags if (repo, tag.name) not in without}
     # What a job will fill, and what it left for diagnosis, no branch leads to.
     needed_by_jobs = [*leases.pinned(session), *jobs.unfinished_places(session)]
     needed_by_jobs += deliveries.unfinished_places(session)
-    for repo, commit_id in [*needed_by_jobs, *commits.with_error(session)]:
+    others = [*commits.with_error(session), *(deletions.heads(session) if deleted else ())]
+    for repo, commit_id in [*needed_by_jobs, *others]:
         if repo in heads:
             heads[repo].add(commit_id)
     edges = session.all("SELECT repo, id, source_repo, source_id FROM provenance")

@@ -17,6 +17,7 @@ from trunkline.sdk.backups import Backups
 from trunkline.sdk.base import Location, core_options, store_options
 from trunkline.sdk.checks import Checks
 from trunkline.sdk.contents import Contents
+from trunkline.sdk.deletions import Deletions
 from trunkline.sdk.egress import Egress
 from trunkline.sdk.environments import Environments
 from trunkline.sdk.events import Events
@@ -134,6 +135,7 @@ class Lake(
     Contents,
     History,
     Repos,
+    Deletions,
     Upkeep,
     Pipelines,
     Environments,

@@ -151,7 +151,7 @@ class Pipelines(LakeBase):
                 raise Usage("In an environment there is no repo to keep: its data stays as it is.")
             environments.delete_pipeline(self._core, self._repo(name), env, force)
             return
-        declaring.delete(self._core, self._repo(name), force, keep_repo)
+        declaring.delete(self._core, self._repo(name), force, keep_repo, self.author)
 
     def pause_pipeline(self, name: str) -> None:
         """No new jobs; running ones are stopped."""

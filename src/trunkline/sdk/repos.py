@@ -63,7 +63,7 @@ class Repos(LakeBase):
         """Remove a repo and its history. Refused while others derive from it, unless forced."""
         from trunkline.lake import branches
 
-        branches.delete_repo(self._core, self._repo(name), force)
+        branches.delete_repo(self._core, self._repo(name), force, self.author)
 
     def branches(self, repo: str) -> list[Branch]:
         with self._core.database.read() as session:

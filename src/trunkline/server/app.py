@@ -23,6 +23,7 @@ from trunkline.server.routes import (
     checks,
     comparing,
     content,
+    deletions,
     docs,
     egress,
     environments,
@@ -50,6 +51,7 @@ ROUTES = tuple(
     noun.routes
     for noun in (
         repos,
+        deletions,
         files,
         content,
         transactions,

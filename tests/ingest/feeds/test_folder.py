@@ -198,10 +198,10 @@ def test_rows_that_were_joined_with_others_cannot_be_replaced(lake: Ingests, inb
     put(inbox, "b.jsonl", [{"n": 10}])
     lake.drain()
     with lake.core.database.write() as session:
-        session.execute("UPDATE repos SET kind = 'user' WHERE name = 'clicks'")
+        session.execute("UPDATE every_repo SET kind = 'user' WHERE name = 'clicks'")
     lake.lake.compact("clicks@main")
     with lake.core.database.write() as session:
-        session.execute("UPDATE repos SET kind = 'output' WHERE name = 'clicks'")
+        session.execute("UPDATE every_repo SET kind = 'output' WHERE name = 'clicks'")
     put(inbox, "a.jsonl", [{"n": 2}, {"n": 3}])
     lake.drain()
     assert numbers(lake) == [1, 10]

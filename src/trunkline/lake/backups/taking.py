@@ -102,7 +102,7 @@ def _copy_lake(
     with _as_of(core, place, begun) as frozen:
         with frozen.database.read() as session:
             expected = Expected(erasures.places(session), known)
-            streams = {str(repo.key) for repo in repos.all_repos(session)}
+            streams = {str(repo) for repo in repos.every(session)}
         used_objects(frozen, expected)
         copying = _Copying(core.objects, place, expected, known)
         stored, copied = copying.all_of(here, there, streams)

@@ -9,6 +9,7 @@ from trunkline.sdk.remote.access import RemoteAccess
 from trunkline.sdk.remote.checks import RemoteChecks
 from trunkline.sdk.remote.client import Client
 from trunkline.sdk.remote.contents import RemoteContents
+from trunkline.sdk.remote.deletions import RemoteDeletions
 from trunkline.sdk.remote.egress import RemoteEgress
 from trunkline.sdk.remote.environments import RemoteEnvironments
 from trunkline.sdk.remote.events import RemoteEvents
@@ -31,6 +32,7 @@ from trunkline.settings import Settings
 
 class RemoteLake(
     RemoteRepos,
+    RemoteDeletions,
     RemoteContents,
     RemoteHistory,
     RemoteUpkeep,

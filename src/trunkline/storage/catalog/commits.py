@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trunkline.model.commits import Commit, Origin, RepoCommit, RepoName
+from trunkline.storage.catalog import deletions
 from trunkline.storage.catalog.database import Row, Session
 
 _SELECT = """
     SELECT c.*, r.project AS project, r.name AS repo_name
-    FROM commits c JOIN repos r ON r.key = c.repo
+    FROM commits c JOIN every_repo r ON r.key = c.repo
 """
 # One round trip fetches this many links of a chain.
 _PAGE = 256
@@ -56,10 +57,10 @@ def find_request(session: Session, repo: int, request: str) -> Commit | None:
 
 def ids_like(session: Session, prefix: str, repo: int | None = None, limit: int = 5) -> list[str]:
     """Ids that start with `prefix`, in one repo or in all of them."""
-    where = "AND repo = :repo" if repo is not None else ""
+    among = "SELECT key FROM repos" if repo is None else ":repo"
     rows = session.all(
-        f"""SELECT DISTINCT id FROM commits WHERE id >= :low AND id < :high {where}
-            ORDER BY id LIMIT :limit""",
+        f"""SELECT DISTINCT id FROM commits WHERE id >= :low AND id < :high
+            AND repo IN ({among}) ORDER BY id LIMIT :limit""",
         {"low": prefix, "high": prefix + "g", "repo": repo, "limit": limit},
     )
     return [row["id"] for row in rows]
@@ -67,7 +68,9 @@ def ids_like(session: Session, prefix: str, repo: int | None = None, limit: int 
 
 def in_set(session: Session, commit_id: str) -> list[Commit]:
     rows = session.all(
-        f"{_SELECT} WHERE c.id = :id ORDER BY c.generation, r.project, r.name", {"id": commit_id}
+        f"""{_SELECT} WHERE c.id = :id AND r.deleted IS NULL
+            ORDER BY c.generation, r.project, r.name""",
+        {"id": commit_id},
     )
     return [_commit(row) for row in rows]
 
@@ -185,7 +188,7 @@ def chain(session: Session, repo: int, head: str, limit: int) -> list[Commit]:
                 JOIN chain ON c.repo = :repo AND c.id = chain.parent
                 WHERE chain.n < :limit)
             SELECT c.*, r.project AS project, r.name AS repo_name
-            FROM chain CROSS JOIN commits c JOIN repos r ON r.key = c.repo
+            FROM chain CROSS JOIN commits c JOIN every_repo r ON r.key = c.repo
             WHERE c.repo = :repo AND c.id = chain.id ORDER BY chain.n""",
         {"repo": repo, "head": head, "limit": limit},
     )
@@ -301,6 +304,7 @@ def remove(session: Session, repo: int, commit_ids: Sequence[str]) -> None:
         )
         for table in ("staged", "batches"):
             session.execute(f"DELETE FROM {table} WHERE repo = :repo AND id = :id", one)
+        deletions.remove_commit(session, repo, commit_id)
         # A job without a commit to fill has nothing left to do.
         session.execute(
             """UPDATE jobs SET state = 'killed', reason = 'its commit was removed',
@@ -344,11 +348,11 @@ def mark_forgotten(session: Session, repo: int, commit_id: str, at: int) -> None
 
 
 def every_root(session: Session) -> list[Row]:
-    """Where the tree of every commit in the lake is kept."""
+    """Where the tree of every commit in the lake is kept, also of deleted repos."""
     return list(
         session.all(
             """SELECT c.repo, c.id, c.root, c.root_hash, r.project, r.name FROM commits c
-               JOIN repos r ON r.key = c.repo WHERE c.root IS NOT NULL ORDER BY c.repo, c.id"""
+               JOIN every_repo r ON r.key = c.repo WHERE c.root IS NOT NULL ORDER BY c.repo, c.id"""
         )
     )
 
@@ -414,6 +418,19 @@ def derived(session: Session, repo: int, commit_id: str) -> list[RepoCommit]:
         repo,
         commit_id,
     )
+
+
+def derived_places(session: Session, repo: int, commit_id: str) -> list[tuple[int, RepoCommit]]:
+    """As `derived`, also those of deleted repos, each with the key of its repo."""
+    rows = session.all(
+        """SELECT p.repo, r.project, r.name, p.id FROM provenance p
+           JOIN every_repo r ON r.key = p.repo
+           WHERE p.source_repo = :repo AND p.source_id = :id ORDER BY r.project, r.name""",
+        {"repo": repo, "id": commit_id},
+    )
+    return [
+        (row["repo"], RepoCommit(RepoName(row["project"], row["name"]), row["id"])) for row in rows
+    ]
 
 
 def stage(session: Session, repo: int, commit_id: str, key: str) -> None:

@@ -54,7 +54,8 @@ def load(lines: Iterable[bytes], url: str, base: Path, store: str, again: bool =
     upgrade_to(url, base, str(head["revision"]), int(head["format"]))
     with _connected(url, base, write=True) as connection:
         tables = {table.name: table for table in _tables(connection)}
-        if connection.execute(sa.text("SELECT count(*) FROM repos")).scalar_one():
+        held = "every_repo" if "every_repo" in tables else "repos"  # which it was before format 8
+        if connection.execute(sa.text(f"SELECT count(*) FROM {held}")).scalar_one():
             known = sa.text("SELECT value FROM meta WHERE name = 'store'")
             if not again or connection.execute(known).scalar_one() != store:
                 raise AlreadyExists(

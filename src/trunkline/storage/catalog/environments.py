@@ -68,7 +68,7 @@ def remove(session: Session, environment: Environment) -> None:
     for table in ("environment_inputs", "environment_pipelines"):
         session.execute(
             f"""DELETE FROM {table} WHERE environment = :name
-                AND repo IN (SELECT key FROM repos WHERE project = :project)""",
+                AND repo IN (SELECT key FROM every_repo WHERE project = :project)""",
             own,
         )
     session.execute("DELETE FROM environments WHERE project = :project AND name = :name", own)
@@ -172,7 +172,7 @@ def readers(session: Session, source: int, branch: str | None = None) -> list[tu
     where = "" if branch is None else "AND branch = :branch"
     rows = session.all(
         f"""SELECT * FROM environment_inputs WHERE source_repo = :source {where}
-            ORDER BY environment, repo, position""",
+            AND repo IN (SELECT key FROM repos) ORDER BY environment, repo, position""",
         {"source": source, "branch": branch},
     )
     return [(row["environment"], _edge(row)) for row in rows]

@@ -13,11 +13,15 @@ from trunkline.model.commits import RepoName
 from trunkline.model.jobs import OVER, TIMED_OUT, Counts, Job, JobInput, JobState
 from trunkline.storage.catalog.database import Row, Session
 
-_SELECT = """
+_JOBS = """
     SELECT j.*, r.project, r.name, c.finished AS committed, c.error AS commit_error
-    FROM jobs j JOIN repos r ON r.key = j.repo
+    FROM jobs j JOIN {repos} r ON r.key = j.repo
     LEFT JOIN commits c ON c.repo = j.repo AND c.id = j.id
 """
+
+
+_OF_ANY = _JOBS.format(repos="every_repo")
+_SELECT = _JOBS.format(repos="repos")
 
 
 STREAM = "stream"
@@ -53,7 +57,7 @@ def add(session: Session, repo: int, job: Job, pool: str = "", lane: str = "") -
 
 def find(session: Session, repo: int, job_id: str) -> Job | None:
     row = session.one(
-        f"{_SELECT} WHERE j.repo = :repo AND j.id = :id", {"repo": repo, "id": job_id}
+        f"{_OF_ANY} WHERE j.repo = :repo AND j.id = :id", {"repo": repo, "id": job_id}
     )
     return _job(row) if row else None
 
@@ -246,12 +250,13 @@ def count_unfinished(session: Session) -> int:
 def overview(session: Session) -> dict[str, int]:
     """Pipelines; jobs that wait and run; pipelines whose newest finished job failed."""
     row = session.one(
-        """SELECT (SELECT count(*) FROM pipelines WHERE version > 0) AS pipelines,
+        """SELECT (SELECT count(*) FROM pipelines p JOIN repos r ON r.key = p.repo
+                   WHERE p.version > 0) AS pipelines,
                   (SELECT count(*) FROM jobs WHERE finished IS NULL AND expires <= :now)
                       AS jobs_waiting,
                   (SELECT count(*) FROM jobs WHERE finished IS NULL AND expires > :now)
                       AS jobs_running,
-                  (SELECT count(*) FROM jobs j
+                  (SELECT count(*) FROM jobs j JOIN repos r ON r.key = j.repo
                    WHERE (j.state IN ('failure', 'unrunnable') OR j.reason LIKE :late)
                    AND j.environment = '' AND NOT EXISTS (SELECT 1 FROM jobs n WHERE n.repo = j.repo
                        AND n.branch = j.branch AND n.created > j.created)) AS jobs_failed""",

@@ -44,7 +44,8 @@ def measure(database: Database) -> Measures:
             """SELECT (SELECT count(DISTINCT holder) FROM jobs
                        WHERE finished IS NULL AND expires > :now) AS workers,
                       (SELECT count(*) FROM repos) AS repos,
-                      (SELECT count(*) FROM pipelines WHERE version > 0) AS pipelines,
+                      (SELECT count(*) FROM pipelines p JOIN repos r ON r.key = p.repo
+                       WHERE p.version > 0) AS pipelines,
                       (SELECT max(position) FROM events) AS events""",
             {"now": now},
         )

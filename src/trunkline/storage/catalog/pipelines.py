@@ -74,8 +74,11 @@ def all_pipelines(session: Session, project: str | None = None) -> list[Pipeline
 
 
 def with_results(session: Session) -> list[PipelineRow]:
-    """Every pipeline, wherever it is, that has computed something."""
-    rows = session.all(f"{_SELECT} WHERE p.results IS NOT NULL ORDER BY r.project, r.name")
+    """Every pipeline, wherever it is, that has computed something; also deleted ones."""
+    rows = session.all(
+        """SELECT p.*, r.project, r.name FROM pipelines p JOIN every_repo r ON r.key = p.repo
+           WHERE p.results IS NOT NULL ORDER BY r.project, r.name"""
+    )
     return [_pipeline(row) for row in rows]
 
 
@@ -161,14 +164,52 @@ def readers(session: Session, source: int, branch: str | None = None) -> list[Ed
     where = "" if branch is None else "AND branch = :branch"
     rows = session.all(
         f"""SELECT * FROM pipeline_inputs WHERE source_repo = :source {where}
-            ORDER BY repo, position""",
+            AND repo IN (SELECT key FROM repos) ORDER BY repo, position""",
         {"source": source, "branch": branch},
     )
     return [_edge(row) for row in rows]
 
 
 def every_edge(session: Session) -> list[Edge]:
-    return [_edge(row) for row in session.all("SELECT * FROM pipeline_inputs ORDER BY repo")]
+    rows = session.all(
+        """SELECT * FROM pipeline_inputs WHERE repo IN (SELECT key FROM repos)
+           ORDER BY repo"""
+    )
+    return [_edge(row) for row in rows]
+
+
+def stop_reading(session: Session, source: int) -> list[dict[str, Any]]:
+    """A repo is going: pipelines that are there do not read it any more. What they read of it."""
+    rows = session.all(
+        """SELECT i.*, p.version FROM pipeline_inputs i JOIN pipelines p ON p.repo = i.repo
+           WHERE i.source_repo = :source AND i.repo IN (SELECT key FROM repos)""",
+        {"source": source},
+    )
+    names = (
+        *("repo", "position", "name", "source_repo", "branch", "propagation", "is_leaf"),
+        "version",
+    )
+    lost = [{name: row[name] for name in names} for row in rows]
+    session.execute(
+        """DELETE FROM pipeline_inputs
+           WHERE source_repo = :source AND repo IN (SELECT key FROM repos)""",
+        {"source": source},
+    )
+    return lost
+
+
+def read_again(session: Session, lost: dict[str, Any]) -> bool:
+    """Let a pipeline read what `stop_reading` took from it; False if it has changed since."""
+    found = find(session, lost["repo"])
+    if found is None or found.version != lost["version"]:
+        return False
+    session.execute(
+        """INSERT INTO pipeline_inputs
+               (repo, position, name, source_repo, branch, propagation, is_leaf)
+           VALUES (:repo, :position, :name, :source_repo, :branch, :propagation, :is_leaf)""",
+        lost,
+    )
+    return True
 
 
 def set_paused(session: Session, repo: int, paused: bool) -> None:

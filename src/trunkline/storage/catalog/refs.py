@@ -103,7 +103,13 @@ def tags(session: Session, repo: int) -> list[Tag]:
 
 
 def add_tag(
-    session: Session, repo: int, name: str, commit_id: str, message: str, author: str
+    session: Session,
+    repo: int,
+    name: str,
+    commit_id: str,
+    message: str,
+    author: str,
+    created: int | None = None,
 ) -> None:
     session.execute(
         """INSERT INTO tags (repo, name, commit_id, message, author, created)
@@ -114,7 +120,7 @@ def add_tag(
             "id": commit_id,
             "message": message,
             "author": author,
-            "now": session.now(),
+            "now": session.now() if created is None else created,
         },
     )
     commits.mark_unreferenced(session, repo, commit_id, None)
@@ -157,11 +163,11 @@ def _log(
 
 _BRANCH = """
     SELECT r.project, r.name AS repo_name, b.name, b.head, b.open, b.created
-    FROM branches b JOIN repos r ON r.key = b.repo WHERE b.repo = :repo
+    FROM branches b JOIN every_repo r ON r.key = b.repo WHERE b.repo = :repo
 """
 _TAG = """
     SELECT r.project, r.name AS repo_name, t.name, t.commit_id, t.message, t.author, t.created
-    FROM tags t JOIN repos r ON r.key = t.repo WHERE t.repo = :repo
+    FROM tags t JOIN every_repo r ON r.key = t.repo WHERE t.repo = :repo
 """
 
 

@@ -1,9 +1,16 @@
-"""Projects and repos."""
+"""Projects and repos.
+
+A deleted repo stays in `every_repo`, under another name, until gc; `repos` is a view of the others.
+What goes by a repo's key finds a deleted one as well, what goes by names or lists does not.
+"""
 
 from __future__ import annotations
 
 from trunkline.model.commits import DEFAULT_BRANCH, Project, Repo, RepoKind, RepoName
 from trunkline.storage.catalog.database import Row, Session
+
+DELETED = "(deleted)"
+"""The project of deleted repos whose own is deleted too. Nobody can give one this name."""
 
 _REPO = """
     SELECT r.key, r.project, r.name, r.kind, r.description, r.created,
@@ -17,13 +24,15 @@ def projects(session: Session) -> list[Project]:
     rows = session.all(
         """SELECT p.name, p.description, p.created,
                   (SELECT count(*) FROM repos r WHERE r.project = p.name) AS repos
-           FROM projects p ORDER BY p.name"""
+           FROM projects p WHERE p.name <> :deleted ORDER BY p.name""",
+        {"deleted": DELETED},
     )
     return [Project(row["name"], row["description"], row["created"], row["repos"]) for row in rows]
 
 
 def has_project(session: Session, name: str) -> bool:
-    return session.one("SELECT 1 AS x FROM projects WHERE name = :name", {"name": name}) is not None
+    row = session.one("SELECT 1 AS x FROM projects WHERE name = :name", {"name": name})
+    return row is not None and name != DELETED
 
 
 def add_project(session: Session, name: str, description: str) -> None:
@@ -35,6 +44,13 @@ def add_project(session: Session, name: str, description: str) -> None:
 
 def remove_project(session: Session, name: str) -> None:
     session.execute("DELETE FROM grants WHERE scope = :name", {"name": name})
+    if session.one("SELECT 1 AS x FROM every_repo WHERE project = :name LIMIT 1", {"name": name}):
+        if session.one("SELECT 1 AS x FROM projects WHERE name = :name", {"name": DELETED}) is None:
+            add_project(session, DELETED, "")
+        session.execute(
+            "UPDATE every_repo SET project = :deleted WHERE project = :name",
+            {"name": name, "deleted": DELETED},
+        )
     session.execute("DELETE FROM projects WHERE name = :name", {"name": name})
 
 
@@ -68,6 +84,12 @@ def all_repos(session: Session, project: str | None = None) -> list[Repo]:
     return [_repo(session, row) for row in rows]
 
 
+def every(session: Session) -> dict[int, RepoName]:
+    """All repos by their key, also those that are deleted and can be had back."""
+    rows = session.all("SELECT key, project, name FROM every_repo ORDER BY key")
+    return {row["key"]: RepoName(row["project"], row["name"]) for row in rows}
+
+
 def names(session: Session, project: str) -> list[str]:
     rows = session.all(
         "SELECT name FROM repos WHERE project = :project ORDER BY name", {"project": project}
@@ -77,7 +99,7 @@ def names(session: Session, project: str) -> list[str]:
 
 def add(session: Session, name: RepoName, kind: RepoKind, description: str) -> int:
     row = session.one(
-        """INSERT INTO repos (project, name, kind, description, created)
+        """INSERT INTO every_repo (project, name, kind, description, created)
            VALUES (:project, :name, :kind, :text, :now) RETURNING key""",
         {
             "project": name.project,
@@ -92,7 +114,25 @@ def add(session: Session, name: RepoName, kind: RepoKind, description: str) -> i
 
 
 def set_kind(session: Session, key: int, kind: RepoKind) -> None:
-    session.execute("UPDATE repos SET kind = :kind WHERE key = :key", {"key": key, "kind": kind})
+    session.execute(
+        "UPDATE every_repo SET kind = :kind WHERE key = :key", {"key": key, "kind": kind}
+    )
+
+
+def hide(session: Session, key: int, name: RepoName) -> None:
+    """Delete a repo so that it can be had back. Its name is free."""
+    session.execute(
+        "UPDATE every_repo SET deleted = :now, name = :name WHERE key = :key",
+        {"key": key, "now": session.now(), "name": f"{name.repo} (deleted {key})"},
+    )
+
+
+def show(session: Session, key: int, name: RepoName) -> None:
+    """Have a deleted repo back, under this name."""
+    session.execute(
+        "UPDATE every_repo SET deleted = NULL, project = :project, name = :name WHERE key = :key",
+        {"key": key, "project": name.project, "name": name.repo},
+    )
 
 
 def readers(session: Session, key: int) -> list[RepoName]:
@@ -106,7 +146,7 @@ def readers(session: Session, key: int) -> list[RepoName]:
 
 
 def remove(session: Session, key: int) -> None:
-    """Forget the repo and all its history. The bytes are left to gc."""
+    """Forget the repo, its pipeline and all its history. The bytes are left to gc."""
     own = {"key": key}
     # Its name may come to mean another repo, which nobody was given a role on.
     session.execute(
@@ -114,13 +154,16 @@ def remove(session: Session, key: int) -> None:
                (SELECT project || '/' || name FROM repos WHERE key = :key)""",
         own,
     )
-    session.execute("DELETE FROM provenance WHERE repo = :key OR source_repo = :key", own)
+    for table in ("provenance", "pipeline_inputs", "environment_inputs"):
+        session.execute(f"DELETE FROM {table} WHERE repo = :key OR source_repo = :key", own)
+    session.execute("DELETE FROM crons WHERE repo = :key OR pipeline = :key", own)
     for table in (
-        *("staged", "tags", "triggers", "branches", "reflog", "leases"),
-        *("checks", "batches", "flows", "jobs", "commits"),
+        *("environment_pipelines", "backfills", "checks", "deliveries", "batches", "flows"),
+        *("pipeline_versions", "pipelines", "deletions", "staged", "tags", "triggers"),
+        *("branches", "reflog", "leases", "jobs", "commits"),
     ):
         session.execute(f"DELETE FROM {table} WHERE repo = :key", own)
-    session.execute("DELETE FROM repos WHERE key = :key", own)
+    session.execute("DELETE FROM every_repo WHERE key = :key", own)
 
 
 def _repo(session: Session, row: Row) -> Repo:

@@ -48,8 +48,10 @@ def set_trigger(session: Session, repo: int, branch: str, trigger: Trigger) -> N
 
 
 def triggers(session: Session, repo: int | None = None) -> list[TriggerRow]:
-    where = "WHERE repo = :repo" if repo is not None else ""
-    rows = session.all(f"SELECT * FROM triggers {where} ORDER BY repo, branch", {"repo": repo})
+    where = ":repo" if repo is not None else "SELECT key FROM repos"
+    rows = session.all(
+        f"SELECT * FROM triggers WHERE repo IN ({where}) ORDER BY repo, branch", {"repo": repo}
+    )
     return [
         TriggerRow(
             row["repo"],
@@ -105,7 +107,7 @@ def crons(session: Session, pipeline: int | None = None) -> list[CronRow]:
     where = "WHERE c.pipeline = :pipeline" if pipeline is not None else ""
     rows = session.all(
         f"""SELECT c.*, r.project, r.name FROM crons c JOIN repos r ON r.key = c.repo
-            {where} ORDER BY c.repo""",
+            JOIN repos p ON p.key = c.pipeline {where} ORDER BY c.repo""",
         {"pipeline": pipeline},
     )
     return [
