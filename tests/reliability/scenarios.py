@@ -145,11 +145,14 @@ def _finish(lake: tl.Lake) -> None:
 
 
 def _rubbish(lake: tl.Lake) -> None:
-    """Commits that no branch leads to, and objects that no commit names."""
+    """Commits that no branch leads to, a deleted repo, and objects that no commit names."""
     lake.create_branch("r@gone", "main")
     for number in range(3):
         _commit(lake, "r@gone", {f"/{number}": os.urandom(2000)})
     lake.delete_branch("r@gone")
+    lake.create_repo("gone")
+    _commit(lake, "gone@main", {"/gone": os.urandom(2000)})
+    lake.delete_repo("gone")
     for number in range(5):
         lake._core.objects.put(f"packs/20260101/{number:032x}-0.pack", b"nobody's")
 

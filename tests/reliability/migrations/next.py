@@ -17,7 +17,7 @@ down_revision = _LATEST.stem.partition("_")[0]
 
 def upgrade() -> None:
     op.create_table("notes", sa.Column("id", sa.Text, primary_key=True))
-    op.add_column("repos", sa.Column("color", sa.Text))
+    op.add_column("every_repo", sa.Column("color", sa.Text))
     op.execute("INSERT INTO notes (id) SELECT id FROM commits")
     if os.environ.get("DIE_IN_MIGRATION"):
         os.kill(os.getpid(), signal.SIGKILL)
