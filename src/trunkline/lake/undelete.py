@@ -56,8 +56,8 @@ def _find(session: Session, name: RepoName, ref: str, deletion: int | None) -> D
     for row in known:
         if row.ref == ref and deletion in (None, row.position):
             return row
-    others = [f"{one.name}@{one.ref}" if one.ref else str(one.name)
-              for one in deletions.listed(session, name.project)]  # fmt: skip
+    # Only its own: who may have this repo back need not know of others.
+    others = [f"{one.name}@{one.ref}" for one in known if one.ref]
     shown = f"{name}@{ref}" if ref else str(name)
     number = f" as number {deletion}" if deletion is not None else ""
     raise NotFound(
