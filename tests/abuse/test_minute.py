@@ -9,8 +9,10 @@ from typing import Any
 from tests.postgres import postgres
 from tests.reliability.conftest import mounted
 from tests.reliability.harness import finish, start
+from tests.reliability.test_table_s3 import PACKAGES
 from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY
 from tests.s3process import s3_process
+from trunkline.engine.home import spark_home
 
 TIMEOUT = 900
 
@@ -24,6 +26,16 @@ def abuse(lake: Path, *options: str, **environ: str) -> dict[str, Any]:
     report: dict[str, Any] = json.loads(done.out)
     assert (done.code, report["lost"], report["wrong"]) == (0, [], []), done.err
     return report
+
+
+def spark_on_s3() -> dict[str, str]:
+    """The settings with which Spark reaches a bucket."""
+    (api,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
+    hadoop = api.stem.removeprefix("hadoop-client-api-")
+    return {
+        "TRUNKLINE_SPARK_PACKAGES": PACKAGES.format(hadoop=hadoop),
+        "TRUNKLINE_SPARK_CONF": "spark.jars.excludes=software.amazon.awssdk:bundle",
+    }
 
 
 def test_a_minute_in_a_folder(tmp_path):
@@ -53,5 +65,6 @@ def test_a_minute_on_postgres_and_s3_with_two_servers_and_two_workers(tmp_path):
             TRUNKLINE_S3_ALLOW_HTTP="yes",
             AWS_ACCESS_KEY_ID=ACCESS_KEY,
             AWS_SECRET_ACCESS_KEY=SECRET_KEY,
+            **spark_on_s3(),
         )
     assert sum(report["kills"].values()) > 0

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from trunkline.errors import Precondition
 
 Fault = Callable[[Random], None]
 
+_BACK_SECONDS = 30.0
 PAUSES = (1.0, 6.0)
 """Between two faults, in seconds."""
 
@@ -86,6 +88,11 @@ class Faults(threading.Thread):
         self._tally.count(self._tally.kills, kind)
         self._over.wait(draw.uniform(0, 2))
         victim.start()
+        # Mostly it comes to work again before the next one falls.
+        if victim.url and draw.random() < 0.8:
+            end = time.monotonic() + _BACK_SECONDS
+            while not victim.answers() and time.monotonic() < end:
+                self._over.wait(0.2)
 
     def _pause(self, draw: Random) -> None:
         victim: Process = draw.choice(self._processes.all)

@@ -40,7 +40,7 @@ class Process:
         program = ["trunkline"] if clock is None else ["trunkline.abuse.skew", str(clock)]
         self._command = [sys.executable, "-m", *program, *(serving if port else ["worker"])]
         self._command += ["--lake", str(home), "--json"]
-        self._environ = {**os.environ, **environ}
+        self._environ = {**environ, **os.environ}
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
