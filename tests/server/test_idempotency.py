@@ -12,7 +12,7 @@ from anyio.to_thread import run_sync
 import trunkline as tl
 from tests.postgres import postgres
 from tests.served import served
-from trunkline.errors import Conflict
+from trunkline.errors import Conflict, Unavailable
 from trunkline.sdk.remote.lake import connect
 from trunkline.sdk.wire.values import IDEMPOTENCY
 from trunkline.server import hub, idempotency
@@ -146,6 +146,29 @@ def test_another_server_may_have_it_in_hand(tmp_path: Path) -> None:
             with lake._core.database.write() as session:
                 session.execute("UPDATE requests SET at = at - 91000000")
             assert http.post(REPOS, json=body, headers=key).status_code == 201
+            assert http.post(REPOS, json=body, headers=key).headers[REPLAYED] == "true"
+
+
+def test_who_had_it_in_hand_goes_on_when_the_database_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database went when the request ended: that it did could not be written down."""
+    store = f"file://{tmp_path}/store"
+    finish = requests.finish
+    gone = iter([True])
+
+    def finish_later(*args: object) -> None:
+        if next(gone, False):
+            raise Unavailable("The database does not answer.")
+        finish(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(requests, "finish", finish_later)
+    with tl.init(tmp_path, catalog=postgres().catalog(), store=store) as lake:
+        with served(lake) as url, httpx2.Client(base_url=url) as http:
+            key, body = {IDEMPOTENCY: "k1"}, {"name": "orders"}
+            assert http.post(REPOS, json=body, headers=key).status_code == 201
+            again = http.post(REPOS, json=body, headers=key)
+            assert again.json()["error"]["code"] == "already_exists"  # it is done, once more
             assert http.post(REPOS, json=body, headers=key).headers[REPLAYED] == "true"
 
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from contextlib import suppress
 from hashlib import blake2b
+from math import inf
 
 from anyio import CancelScope
 from anyio.to_thread import run_sync
@@ -47,6 +49,8 @@ class IdempotencyKeys:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._here: set[tuple[str, str]] = set()
+        self._let_go: dict[tuple[str, str], float] = {}
+        """Noted by us as in hand, and no longer so: the database was gone when they ended."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not _is_kept(scope):
@@ -86,7 +90,8 @@ class IdempotencyKeys:
             return
         try:
             try:
-                known = await run_sync(once.begin)
+                known = await run_sync(once.begin, self._is_let_go(place))
+                self._let_go.pop(place, None)
                 if known is not None:
                     await once.replay(known)(scope, receive, send)
                     return
@@ -106,10 +111,15 @@ class IdempotencyKeys:
                 beating.cancel()
                 if not is_cut_off:
                     with CancelScope(shield=True):
-                        await run_sync(once.end, heard.status, heard.body)
+                        if not await run_sync(once.end, heard.status, heard.body):
+                            self._let_go[place] = time.monotonic()
             await heard.rest()
         finally:
             self._here.discard(place)
+
+    def _is_let_go(self, place: tuple[str, str]) -> bool:
+        """Whether we had it, and so short a time ago that no other server can have taken it."""
+        return time.monotonic() - self._let_go.get(place, -inf) < OTHERS_SECONDS / 2
 
 
 class _Once:
@@ -123,8 +133,11 @@ class _Once:
         # A lake in a folder has one server.
         self._is_alone = is_file_url(self._database.url)
 
-    def begin(self) -> Kept | None:
-        """The answer that was given; None if there was none, and the request is ours now."""
+    def begin(self, let_go: bool = False) -> Kept | None:
+        """The answer that was given; None if there was none, and the request is ours now.
+
+        With `let_go` it was in our hands, and is in nobody's.
+        """
         with self._database.write(durable=False) as session:
             known = requests.begin(session, self.owner, self.key, self._digest)
             if known is None:
@@ -137,7 +150,8 @@ class _Once:
             if known.status is not None:
                 return known
             # Where nobody else is, whoever noted it died over it: this is another run.
-            if not self._is_alone and known.age_micros < OTHERS_SECONDS * 1_000_000:
+            nobody = self._is_alone or let_go
+            if not nobody and known.age_micros < OTHERS_SECONDS * 1_000_000:
                 raise _in_flight()
             requests.touch(session, self.owner, self.key)
         return None
@@ -153,7 +167,8 @@ class _Once:
         with self._database.write(durable=False) as session:
             requests.touch(session, self.owner, self.key)
 
-    def end(self, status: int, body: bytes | None) -> None:
+    def end(self, status: int, body: bytes | None) -> bool:
+        """Keep the answer; whether that, or that there is none, could be written down."""
         kept = 200 <= status < 500 and status not in _NOT_KEPT and body is not None
         try:
             with self._database.write(durable=False) as session:
@@ -162,7 +177,8 @@ class _Once:
                 else:
                     requests.forget(session, self.owner, self.key)
         except TrunklineError:
-            pass  # the answer is out already; it is just not remembered
+            return False  # the answer is out already; it is just not remembered
+        return True
 
     def replay(self, known: Kept) -> Response:
         headers = {REPLAYED: "true", "Cache-Control": "no-store"}
