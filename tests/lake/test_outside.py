@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from pyarrow import parquet
 import trunkline as tl
 from tests.jobs.tables import Tables
 from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY, FaultyProxy, S3Server, s3_server
+from trunkline.engine.runner.inputs import Fields, InputReader
 from trunkline.errors import CorruptObject, Erased, NotFound, Precondition, Usage
 from trunkline.model.jobs import JobState
 from trunkline.sdk import backups
+from trunkline.storage.objects.outside import outside_key
 
 CSV = {"day=1/a b.csv": "id,v\n1,a\n2,b\n", "day=2/ü.csv": "id,v\n3,c\n"}
 
@@ -36,7 +39,9 @@ def source(tmp_path: Path) -> Path:
     (folder / "pq").mkdir()
     for number in range(3):
         table = pa.table({"n": range(number * 100, number * 100 + 100)})
-        parquet.write_table(table, folder / "pq" / f"{number}.parquet")
+        # All of one size, so that one can take the place of another.
+        plain = {"compression": "none", "use_dictionary": False}
+        parquet.write_table(table, folder / "pq" / f"{number}.parquet", **plain)
     return folder
 
 
@@ -209,6 +214,161 @@ def test_spark_reads_references(spark: object, full: tl.Lake, tmp_path: Path, so
         assert job.attempt <= 2, "it stays as it is"
 
 
+# -- the same size and time, and other bytes ------------------------------------------------------
+
+
+def in_place(path: Path, data: bytes) -> None:
+    """As an editor and `touch -d` do."""
+    times = path.stat()
+    path.write_bytes(data)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def exchanged(path: Path, data: bytes) -> None:
+    """As `cp -p` and `rsync -t` do: another file in its place."""
+    fresh = path.with_name("fresh")
+    fresh.write_bytes(data)
+    times = path.stat()
+    os.utime(fresh, ns=(times.st_atime_ns, times.st_mtime_ns))
+    fresh.replace(path)
+
+
+@pytest.mark.parametrize("harm", [in_place, exchanged])
+def test_a_file_that_was_read_once_is_known_by_its_content(
+    full: tl.Lake, source: Path, harm: Callable[[Path, bytes], None]
+) -> None:
+    assert full.fsck(deep=True).ok
+    harm(source / "t.txt", b"ho")
+    one, other = (source / f"pq/{n}.parquet" for n in (1, 2))
+    assert one.stat().st_size == other.stat().st_size
+    harm(one, other.read_bytes())
+    for read in (
+        lambda: full.read("r:/pq/1.parquet"),
+        lambda: full.sql('SELECT sum(n) FROM "r@main:/pq"').rows(),
+        lambda: full.table("r@main:/pq").arrow(),
+        lambda: full.get("r@main:/pq", source / "out"),
+    ):
+        with pytest.raises(CorruptObject, match="declared immutable") as caught:
+            read()
+        assert "/pq/1.parquet" in caught.value.message
+        assert one.as_uri() in caught.value.message
+    for deep in (False, True):
+        assert [problem.kind for problem in full.fsck(deep=deep).problems] == ["outside"] * 2
+    # As it was: that is known by its content too.
+    harm(source / "t.txt", b"hi")
+    assert full.read("r:/t.txt") == b"hi"
+
+
+def test_what_was_done_to_a_file_without_changing_it_does_not_matter(
+    full: tl.Lake, source: Path
+) -> None:
+    assert full.read("r:/t.txt") == b"hi"
+    (source / "t.txt").chmod(0o600)
+    exchanged(source / "t.txt", b"hi")
+    os.link(source / "t.txt", source / "backup")
+    assert full.read("r:/t.txt") == b"hi"
+    assert full.fsck(deep=True).ok
+
+
+def test_what_nobody_knew_is_read_but_not_published(
+    spark: object, full: tl.Lake, tmp_path: Path, source: Path
+) -> None:
+    tables = Tables(full, tmp_path / "code")
+    exchanged(source / "t.txt", b"ho")
+    exchanged(source / "pq/1.parquet", (source / "pq/2.parquet").read_bytes())
+    assert full.read("r:/t.txt") == b"ho", "nobody can tell"
+    tables.sql("sums", "SELECT sum(n) AS s FROM r", tl.pfs("r", "/pq"), mode="whole")
+    command = {"cmd": ["sh", "-c", "cat pfs/r/t.txt > pfs/out/t.txt"]}
+    full.apply({"pipeline": {"name": "copy"}, "input": tl.pfs("r", "/*.txt"), "transform": command})
+    jobs = tables.run()
+    assert [job.state for job in jobs] == [JobState.FAILURE] * 2
+    for job, path in zip(sorted(jobs, key=lambda one: str(one.pipeline)), ("t.txt", "pq/1.parquet"),
+                         strict=True):  # fmt: skip
+        assert f"/{path}: something was done to the file" in job.reason
+        assert (source / path).as_uri() in job.reason
+    said = {problem.where.partition(":")[2]: problem for problem in full.fsck(deep=True).problems}
+    assert said.keys() == {"/t.txt", "/pq/1.parquet"}
+    # A person says that it is right: then it is another file than before.
+    before = {info.path: info.hash for info in full.ls("r", recursive=True)}
+    full.put("r@main", f"{source.as_uri()}/", recursive=True, reference=True)
+    after = {info.path: info.hash for info in full.ls("r", recursive=True)}
+    assert {path for path, digest in after.items() if digest != before[path]} == said.keys()
+    tables.run_well()
+    assert full.read("copy:/t.txt") == b"ho"
+    first = list(full.log("r@main"))[-1].id[:12]
+    left = {problem.where for problem in full.fsck(deep=True).problems}
+    assert left == {f"r@{first}:{path}" for path in said}, "what nobody knew then"
+
+
+def test_what_a_job_has_read_is_not_read_otherwise_by_the_next(
+    spark: object, full: tl.Lake, tmp_path: Path, source: Path
+) -> None:
+    command = {"cmd": ["sh", "-c", "cat pfs/r/*.txt > pfs/out/all.txt"]}
+    spec = {"pipeline": {"name": "copy"}, "input": tl.pfs("r", "/"), "transform": command}
+    full.apply(spec)
+    tables = Tables(full, tmp_path / "code")
+    tables.run_well()
+    exchanged(source / "t.txt", b"ho")
+    with full.commit("r@main") as commit:
+        commit.put("/other.txt", b"!")
+    (job,) = tables.run()
+    assert job.state is JobState.FAILURE
+    assert "/t.txt: the object changed although it was declared immutable" in job.reason
+    assert full.read("copy:/all.txt") == b"hi"
+
+
+def test_what_changes_while_a_job_reads_it_is_not_published(
+    spark: object, full: tl.Lake, tmp_path: Path, source: Path
+) -> None:
+    code = f"""
+import os
+def f(r):
+    path = {str(source / "pq/1.parquet")!r}
+    times = os.stat(path)
+    with open({str(source / "pq/2.parquet")!r}, "rb") as other:
+        data = other.read()
+    with open(path, "r+b") as file:
+        file.write(data)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    return r.groupBy().sum("n")
+"""
+    tables = Tables(full, tmp_path / "code")
+    tables.spark("sums", code, tl.pfs("r", "/pq"), mode="whole")
+    (job,) = tables.run()
+    assert job.state is JobState.FAILURE
+    assert "/pq/1.parquet: something was done to the file" in job.reason
+
+
+def test_references_from_before_there_were_facts_go_on(full: tl.Lake, source: Path) -> None:
+    for path in (Path(full.location) / ".trunkline/objects/known").iterdir():
+        path.unlink()
+    with tl.open(full.location) as later:
+        assert later.read("r:/t.txt") == b"hi"
+        exchanged(source / "t.txt", b"ho")
+        with pytest.raises(CorruptObject, match="declared immutable"):
+            later.read("r:/t.txt")
+        before = list(later.ls("r", recursive=True))
+        exchanged(source / "t.txt", b"hi")
+        later.put("r@main:/csv/", f"{source.as_uri()}/csv/", recursive=True, reference=True)
+        assert list(later.ls("r", recursive=True)) == before
+
+
+def test_facts_that_are_damaged_or_cannot_be_kept_do_no_harm(full: tl.Lake, source: Path) -> None:
+    known = Path(full.location) / ".trunkline/objects/known"
+    shutil.rmtree(known)
+    known.write_text("in the way")
+    with tl.open(full.location) as later:
+        assert later.read("r:/t.txt") == b"hi"
+        assert later.fsck(deep=True).ok
+    known.unlink()
+    assert full.fsck(deep=True).ok
+    for path in known.iterdir():
+        path.chmod(0o600)
+        path.write_text("[")
+    with tl.open(full.location) as later:
+        assert later.fsck(deep=True).ok
+
+
 # -- upkeep -----------------------------------------------------------------------------------
 
 
@@ -315,6 +475,34 @@ def test_objects_of_a_bucket(
         assert [one.kind for one in lake.fsck().problems] == ["outside"]
         for path in Path(lake.location).rglob("*"):
             assert path.is_dir() or SECRET_KEY.encode() not in path.read_bytes()
+
+
+def test_rot_in_a_bucket_is_found_by_content(server: S3Server, client: Any, tmp_path: Path) -> None:
+    """Other bytes under the same tag, as only a store that fails can have them."""
+    from moto.core import DEFAULT_ACCOUNT_ID
+    from moto.s3.models import s3_backends
+
+    bucket = server.create_bucket(f"theirs-{uuid.uuid4().hex[:12]}")
+    name = bucket.removeprefix("s3://")
+    client.put_object(Bucket=name, Key="in/t.txt", Body=b"hi")
+    with tl.init(tmp_path / "lake") as lake:
+        lake.create_repo("r")
+        lake.put("r@main", f"{bucket}/in/", recursive=True, reference=True)
+        assert lake.fsck(deep=True).ok
+        held = s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[name].keys["in/t.txt"]
+        tag = held.etag
+        held._value_buffer.seek(0)
+        held._value_buffer.write(b"ho")
+        assert client.head_object(Bucket=name, Key="in/t.txt")["ETag"] == tag
+        assert lake.fsck().ok, "without a look at the bytes"
+        (problem,) = lake.fsck(deep=True).problems
+        assert f"declared immutable: {bucket}/in/t.txt" in problem.message
+        with pytest.raises(CorruptObject, match="declared immutable"):
+            lake.read("r:/t.txt")
+        (info,) = lake.ls("r")
+        fields = Fields("/t.txt", info.hash, 2, outside_key(f"{bucket}/in/t.txt"), -1)
+        with pytest.raises(CorruptObject, match="declared immutable"):
+            InputReader(lake._core.objects).read(fields)
 
 
 def test_no_object_is_asked_for_to_refer_to_it(

@@ -21,11 +21,11 @@ from trunkline.storage.objects import ObjectStore, open_store
 from trunkline.storage.objects.foreign import Found, Place, open_bucket, split_url
 from trunkline.storage.objects.keys import check_key, extensions
 from trunkline.storage.objects.outside import (
+    Outside,
     outside_key,
     outside_of,
     outside_uri,
     outside_url,
-    reference_line,
 )
 from trunkline.storage.objects.reading import read_entry, read_range
 
@@ -127,7 +127,7 @@ def test_a_damaged_name_says_so() -> None:
 
 def entry_for(url: str, found: Found) -> Entry:
     place = split_url(url)
-    return Entry.decode(reference_line("/f", place, found))
+    return Entry.decode(Outside({}).line("/f", place, found))
 
 
 def entry_now(store: ObjectStore, bucket: str, key: str) -> Entry:

@@ -11,9 +11,18 @@ from trunkline.model.paths import join, normalize_path
 from trunkline.model.suggest import shown
 from trunkline.storage.objects import keys
 from trunkline.storage.objects.foreign import SCHEMES, Place, split_url
-from trunkline.storage.objects.outside import outside_of, reference_line
+from trunkline.storage.objects.outside import outside_of
 
-_OWN = (keys.DATA, keys.PACKS, keys.MANIFESTS, keys.JOBS, keys.STREAMS, keys.TEMPORARY, MARK)
+_OWN = (
+    keys.DATA,
+    keys.PACKS,
+    keys.MANIFESTS,
+    keys.JOBS,
+    keys.STREAMS,
+    keys.KNOWN,
+    keys.TEMPORARY,
+    MARK,
+)
 
 
 def reference_lines(
@@ -26,7 +35,8 @@ def reference_lines(
     place = split_url(url)
     own = own_prefixes(core, place)
     _refuse_own(own, place)
-    bucket = outside_of(core.objects).bucket(place.scheme, place.bucket)
+    outside = outside_of(core.objects)
+    bucket = outside.bucket(place.scheme, place.bucket)
     base = normalize_path(target)
     if place.key and not place.key.endswith("/"):
         try:
@@ -37,7 +47,7 @@ def reference_lines(
                 hint='For all that is below it, end with "/" and add -r.',
             ) from None
         name = place.key.rpartition("/")[2]
-        yield reference_line(join(base, name) if into else base, place, found)
+        yield outside.line(join(base, name) if into else base, place, found)
         return
     if not recursive:
         raise Usage(f"{shown(url)} is a folder.", hint="Add -r to put what is in it.")
@@ -47,7 +57,7 @@ def reference_lines(
         path = normalize_path(join(base, found.key.removeprefix(place.key)))
         one = place._replace(key=found.key)
         _refuse_own(own, one)
-        yield reference_line(path, one, found)
+        yield outside.line(path, one, found)
     if empty:
         raise NotFound(f"There is nothing below {shown(url)}.", hint="Check the bucket and prefix.")
 

@@ -11,10 +11,11 @@ from trunkline.jobs.context import Context
 from trunkline.jobs.inputtypes import table_folder
 from trunkline.jobs.planning import Decision
 from trunkline.lake.core import Core
-from trunkline.model.entries import line_path
+from trunkline.model.entries import Entry, line_path
 from trunkline.model.inputs import Cron
 from trunkline.model.tables import TABLE_FILE, TableSpec
 from trunkline.pipelines.datums import Datum
+from trunkline.storage.objects.outside import is_outside
 from trunkline.tables.describe import describe, describe_lines, recorded_spec
 from trunkline.tables.layout import hive_values
 from trunkline.tables.physical import check_references
@@ -30,6 +31,7 @@ class TableInputs:
         self._core = core
         self._context = context
         self._specs: dict[int, tuple[str, TableSpec]] = {}
+        self._outside: list[Entry] = []
 
     def of(self, datums: Iterable[Datum]) -> dict[str, Source]:
         """By the inputs' names, the files of some datums; each file once."""
@@ -50,8 +52,13 @@ class TableInputs:
         """Some files of an input."""
         path, spec = self._table(number)
         table = describe_lines(self._core, lines, path, self._name(number, path), spec)
-        check_references(self._core, table.entries)
+        check_references(self._core, table.entries, publish=True)
+        self._outside += [one for one in table.entries if is_outside(one.key)]
         return Source(table.scans, table.schema)
+
+    def check_again(self) -> None:
+        """After they were read: what lies outside the lake has not changed meanwhile."""
+        check_references(self._core, self._outside, publish=True)
 
     def whole(self, number: int) -> Source:
         """All that an input's glob may match, at the commit that is read."""

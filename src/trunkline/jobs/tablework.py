@@ -103,6 +103,7 @@ class TableWork:
         calls.check_requirements(self._context)
         made = self._calls(held, trees_before)
         found, spark_jobs = run([self._task(call) for call in made])
+        self._inputs.check_again()
         said = counted(found, _rows(made))
         outcome = TableOutcome.of([*self._earlier, said])
         outcome.spark_jobs = spark_jobs

@@ -286,15 +286,18 @@ class _Trees:
         self._report.files += len(self._outside)
         self._report.outside_files = len(self._outside)
         if self._outside:
-            with ThreadPoolExecutor(32, "outside") as pool:
+            known = outside_of(self._core.objects).known
+            with known.gathering(), ThreadPoolExecutor(32, "outside") as pool:
                 list(pool.map(lambda one: self._look_outside(*one), self._outside.values()))
 
     def _look_outside(self, where: str, entry: Entry) -> None:
-        if self._report.deep:
-            self._hash(where, entry)
-            return
+        outside = outside_of(self._core.objects)
         try:
-            outside_of(self._core.objects).check(reference(entry))
+            if self._report.deep:
+                for _ in outside.read(reference(entry), publish=True):
+                    pass
+            else:
+                outside.check(reference(entry))
         except TrunklineError as error:
             said = error.message.removeprefix(f"{entry.path}: ")
             self.problem("outside", f"{where}:{entry.path}", said)
@@ -304,9 +307,8 @@ class _Trees:
             for _ in read_entry(self._core.objects, entry):
                 pass
         except TrunklineError as error:
-            kind = "outside" if is_outside(entry.key) else "corrupt"
             said = error.message.removeprefix(f"{entry.path}: ")
-            self.problem(kind, f"{where}:{entry.path}", said)
+            self.problem("corrupt", f"{where}:{entry.path}", said)
 
     def problem(self, kind: str, where: str, message: str) -> None:
         self._report.problems.append(Problem(kind, where, message))

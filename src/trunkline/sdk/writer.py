@@ -100,10 +100,12 @@ class CommitWriter:
 
     def _refer(self, url: str, target: str, *, recursive: bool, into: bool) -> int:
         from trunkline.ingests.references import reference_lines
+        from trunkline.storage.objects.outside import outside_of
 
         self._transaction.refuse_ended()
         core = self._transaction.core
-        lines = list(reference_lines(core, url, target, recursive=recursive, into=into))
+        with outside_of(core.objects).known.gathering():
+            lines = list(reference_lines(core, url, target, recursive=recursive, into=into))
         self._draft.changes.put_all(lines)
         return len(lines)
 

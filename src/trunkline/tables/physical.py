@@ -47,10 +47,10 @@ def scan_uris(core: Core, entries: Iterable[Entry]) -> list[str]:
     return list(map(uri_maker(core), entries))
 
 
-def check_references(core: Core, entries: Iterable[Entry]) -> None:
+def check_references(core: Core, entries: Iterable[Entry], *, publish: bool = False) -> None:
     """Engines read what lies outside the lake by themselves: it must be what it was."""
     if references := [reference(entry) for entry in entries if is_outside(entry.key)]:
-        outside_of(core.objects).check_all(references)
+        outside_of(core.objects).check_all(references, publish=publish)
 
 
 def local_path(core: Core, entry: Entry) -> str | None:

@@ -30,6 +30,7 @@ from trunkline.engine.runner.ticker import Ticker
 from trunkline.engine.runner.workspace import Workspace, workspace
 from trunkline.model.pipelines import Sandbox
 from trunkline.storage.objects.open import open_store
+from trunkline.storage.objects.outside import outside_of
 from trunkline.storage.objects.port import ObjectStore
 
 _stores: dict[tuple[int, str, str], ObjectStore] = {}
@@ -53,6 +54,7 @@ def run_set(
         # The datums of the set are many objects that stay: they need not be looked at again.
         gc.freeze()
         stack.callback(gc.unfreeze)
+        stack.enter_context(outside_of(store).known.gathering())
         try:
             runner = _Runner(work, store, sink, stack, isolate)
             for datum in task.datums:

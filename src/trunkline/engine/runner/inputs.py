@@ -56,7 +56,7 @@ class InputReader:
     def stream(self, fields: Fields) -> Iterator[bytes]:
         """The bytes of a whole object; wrong ones raise at the end at the latest."""
         if is_outside(fields.key):
-            yield from outside_of(self._store).read(Reference(*fields[:4]))
+            yield from outside_of(self._store).read(Reference(*fields[:4]), publish=True)
             return
         hasher = blake3()
         done = 0

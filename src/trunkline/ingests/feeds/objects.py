@@ -46,7 +46,7 @@ from trunkline.model.paths import join, normalize_path
 from trunkline.pipelines.globs import Glob
 from trunkline.storage.objects.foreign import Found, VersionGone, open_bucket, split_url
 from trunkline.storage.objects.intake import Intake
-from trunkline.storage.objects.outside import identity, outside_of, reference_line
+from trunkline.storage.objects.outside import outside_of, stands_for
 
 MOST_OBJECTS = 10_000
 SETTLE = 1.0
@@ -231,7 +231,7 @@ class ObjectsFeed(Feed):
         if line is None:
             return Known.NEW
         url = self._place._replace(key=found.key).url
-        same = line_hash(line).decode() == identity(url, found.size, found.version)
+        same = stands_for(line_hash(line).decode(), url, found)
         return Known.TAKEN if same else Known.CHANGED
 
     # -- reading ---------------------------------------------------------------------------
@@ -249,7 +249,8 @@ class ObjectsFeed(Feed):
         place = self._place._replace(key=found.key)
         try:
             path = normalize_path("/" + relative)
-            yield StoredEntry(path, lambda intake, at: reference_line(at, place, found))
+            outside = outside_of(self.site.core.objects)
+            yield StoredEntry(path, lambda intake, at: outside.line(at, place, found))
             batch.referred.add(relative)
         except InvalidPath as error:
             yield Refused("", error.message, relative)

@@ -41,7 +41,7 @@ def source_of(
         entries = map(Entry.decode, lines) if doubtful else ()
         return Given(source, doubtful, tuple(one for one in entries if one.path in doubtful))
     found = describe_lines(core, lines, folder, name, table)
-    check_references(core, found.entries)
+    check_references(core, found.entries, publish=True)
     return Given(Source(found.scans, found.schema))
 
 

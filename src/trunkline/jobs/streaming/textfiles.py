@@ -45,7 +45,7 @@ def text_source(
     )
     reading = _reading(core, entries, facts, table, name)
     folders = PathColumns.of(entries, len(folder.rstrip("/")) + 1, table.partition_by)
-    check_references(core, entries)
+    check_references(core, entries, publish=True)
     scans = make_scans(core, name, table, entries, reading, folders.only(table.schema))
     return Source(scans, table.schema), doubtful
 

@@ -1,7 +1,8 @@
 """Somebody else's objects: listed in order, looked at, and read as the version that was seen.
 
 A store calls each version of an object by a tag; for a file on this computer its time of change
-stands for it. Who reads says which version is meant, and never gets the bytes of another.
+stands for it. Who reads says which version is meant, and never gets the bytes of another. That
+time can be set, as `cp -p` and `rsync -t` do; a file's stamp cannot.
 Nothing is written here.
 """
 
@@ -44,12 +45,21 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """An object as its store tells of it. `modified` is in microseconds since 1970."""
+    """An object as its store tells of it. `modified` is in microseconds since 1970.
+
+    `stamp` is what a file system says of a file besides (its number, and when anything about it
+    changed last): another file in its place has another, and so has one whose rights changed.
+    """
 
     key: str
     size: int
     version: str
     modified: int
+    stamp: str = ""
+
+    @property
+    def exact(self) -> str:
+        return f"{self.version} {self.stamp}" if self.stamp else self.version
 
 
 class VersionGone(Exception):
@@ -65,7 +75,7 @@ class Foreign(Protocol):
     def head(self, key: str) -> Found: ...
 
     def read(self, key: str, version: str, start: int, length: int) -> Iterator[bytes]:
-        """Bytes of this version, in pieces; VersionGone at the end at the latest."""
+        """Bytes of this version (or exact one), in pieces; VersionGone at the end at the latest."""
 
 
 def split_url(url: str) -> Place:
@@ -250,11 +260,14 @@ def _walk(folder: str, after: bytes) -> Iterator[Found]:
 def _local(key: str, status: os.stat_result) -> Found:
     if not stat.S_ISREG(status.st_mode):
         raise FileNotFoundError(key)
-    return Found(key, status.st_size, str(status.st_mtime_ns), status.st_mtime_ns // 1000)
+    stamp = f"{status.st_ino}-{status.st_ctime_ns}"
+    modified = status.st_mtime_ns
+    return Found(key, status.st_size, str(modified), modified // 1000, stamp)
 
 
 def _same(key: str, fd: int, version: str) -> None:
-    if _local(key, os.fstat(fd)).version != version:
+    found = _local(key, os.fstat(fd))
+    if version not in (found.version, found.exact):
         raise VersionGone(key)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from trunkline import errors
+from trunkline.storage.objects.known import Known
 from trunkline.storage.objects.local import LocalStore
 from trunkline.storage.objects.outside import PREFIX, Outside, Routed
 from trunkline.storage.objects.port import ObjectStore
@@ -38,14 +39,14 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> ObjectStor
         if given:
             raise errors.Usage(f"A local folder takes no options, and got {', '.join(given)}.")
         local = _routed(LocalStore)(path)
-        local.outside = Outside(outside)  # type: ignore[attr-defined]
+        local.outside = Outside(outside, Known(local))  # type: ignore[attr-defined]
         return local
     if scheme in _CLOUD:
         from trunkline.storage.objects.cloud import CloudStore, open_cloud
 
         cloud = open_cloud(url, given, kind=_routed(CloudStore))
         reach = outside or (given if scheme == "s3" else {})
-        cloud.outside = Outside(reach)  # type: ignore[attr-defined]
+        cloud.outside = Outside(reach, Known(cloud))  # type: ignore[attr-defined]
         return cloud
     raise errors.Usage(
         f"No store is known for {scheme}://.", hint="Use a folder, s3://, gs:// or az://."

@@ -10,6 +10,7 @@ from functools import partial
 
 from trunkline.storage.objects.crowd import Crowd, Progress, Tally
 from trunkline.storage.objects.exporter import Exporter
+from trunkline.storage.objects.outside import outside_of
 from trunkline.storage.objects.port import ObjectStore
 from trunkline.storage.objects.reading import read_entry, read_packed, read_range
 
@@ -60,7 +61,7 @@ def export(
             progress(files, size)
 
     tally = Tally(counted)
-    with Crowd[None](min(workers, 4), tally) as crowd:
+    with outside_of(store).known.gathering(), Crowd[None](min(workers, 4), tally) as crowd:
         for number, line in enumerate(whole):
             crowd.submit(number, partial(_whole, store, folder, strip, overwrite, line, crowd))
         if len(ordered) < MANY or workers < 2 or store.address is None or not sys.executable:

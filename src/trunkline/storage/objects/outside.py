@@ -6,7 +6,9 @@ day_201/a.csv` is s3://bucket/day 1/a.csv. Whatever is not a letter, digit, ".",
 
 What such an entry's hash stands for is the address, the size and the version that the store told
 of: it is known without reading a byte. So reading asks for exactly that version, and the source's
-promise never to change an object is checked each time it is relied on.
+promise never to change an object is checked each time it is relied on. Who reads an object whole
+compares its bytes with those of the first time (see `known`). A file whose stamp is another than
+it was is compared before it is used; if nobody knows its bytes, no result is published of it.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from trunkline.storage.objects.foreign import (
     split_url,
 )
 from trunkline.storage.objects.keys import LONGEST_KEY, OUTSIDE, check_key
+from trunkline.storage.objects.known import Fact, Known
 from trunkline.storage.objects.port import Buffer, ObjectInfo, ObjectWriter
 
 if TYPE_CHECKING:
@@ -108,17 +111,17 @@ def identity(url: str, size: int, version: str) -> str:
         errors="surrogateescape")).hexdigest()  # fmt: skip
 
 
-def reference_line(path: str, place: Place, found: Found) -> bytes:
-    """The line of an entry that refers to what was found."""
-    digest = identity(place.url, found.size, found.version)
-    return f"{path}\t{digest}\t{found.size}\t{key_of(place)}\t-".encode()
+def stands_for(digest: str, url: str, found: Found) -> bool:
+    """Whether the hash of an entry is that of what was found."""
+    return digest in (identity(url, found.size, v) for v in (found.version, found.exact))
 
 
 class Outside:
     """The stores outside that entries of one lake refer to, each opened when it is needed."""
 
-    def __init__(self, options: Mapping[str, str]) -> None:
+    def __init__(self, options: Mapping[str, str], known: Known | None = None) -> None:
         self.options = options
+        self.known = known or Known()
         self._lock = threading.Lock()
         self._buckets: dict[tuple[str, str], Foreign] = {}
         self._versions: dict[str, str] = {}
@@ -155,52 +158,113 @@ class Outside:
                 f"{place.url} changed while it was being read.", hint="Try again."
             ) from None
 
-    def read(self, of: Reference, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """Bytes of the very version that an entry stands for, or CorruptObject."""
+    def line(self, path: str, place: Place, found: Found) -> bytes:
+        """The line of an entry that refers to what was found."""
+        digest = identity(place.url, found.size, found.version)
+        if found.stamp:
+            fact = self.known.get(digest)
+            if fact is not None and fact.stamp != found.stamp:
+                # Something was done to the file: what was computed of it may be of other bytes.
+                digest = identity(place.url, found.size, found.exact)
+                fact = self.known.get(digest)
+            if fact is None:
+                self.known.learn(digest, Fact(found.stamp))
+        return f"{path}\t{digest}\t{found.size}\t{key_of(place)}\t-".encode()
+
+    def read(
+        self, of: Reference, start: int = 0, length: int | None = None, *, publish: bool = False
+    ) -> Iterator[bytes]:
+        """Bytes of the very version that an entry stands for, or CorruptObject.
+
+        All of them are compared with what they were; `publish` as in `check`.
+        """
         stop = of.size if length is None else min(of.size, start + length)
         place = place_of_key(of.key)
-        version = self._versions.get(of.digest) or self._checked(of, place)
+        version = "" if publish else self._versions.get(of.digest, "")
+        if place.scheme == "file" or not version:
+            version = self._checked(of, place, publish)
+        hasher = blake3() if start <= 0 and stop == of.size else None
         done = max(start, 0)
+        for piece in self._pieces(of, place, version, start, stop):
+            done += len(piece)
+            if hasher:
+                hasher.update(piece)
+            yield piece
+        if done < stop:
+            raise _altered(of, place)
+        if hasher:
+            self._compare(of, place, Fact(version.partition(" ")[2], hasher.hexdigest()))
+
+    def check(self, of: Reference, *, publish: bool = False) -> None:
+        """CorruptObject unless the version that an entry stands for is there now.
+
+        To `publish` what is made of it, nothing may have been done to a file whose bytes nobody
+        knows.
+        """
+        self._checked(of, place_of_key(of.key), publish)
+
+    def check_all(self, entries: Sequence[Reference], *, publish: bool = False) -> None:
+        """As `check`, for many at once; the first that fails in their order is told of."""
+        with self.known.gathering():
+            if len(entries) < 2 * _AT_ONCE and all(one.key.startswith(_FILES) for one in entries):
+                for one in entries:
+                    self.check(one, publish=publish)
+                return
+            from concurrent.futures import ThreadPoolExecutor  # slow to load, for many only
+
+            with ThreadPoolExecutor(_AT_ONCE, "outside") as pool:
+                for done in [pool.submit(self.check, one, publish=publish) for one in entries]:
+                    done.result()
+
+    def _pieces(
+        self, of: Reference, place: Place, version: str, start: int, stop: int
+    ) -> Iterator[bytes]:
         try:
             if stop > start:
                 bucket = self.bucket(place.scheme, place.bucket)
-                for piece in bucket.read(place.key, version, start, stop - start):
-                    done += len(piece)
-                    yield piece
+                yield from bucket.read(place.key, version, start, stop - start)
         except FileNotFoundError:
             raise _gone(of, place) from None
         except VersionGone:
             raise _altered(of, place) from None
-        if done < stop:
-            raise _altered(of, place)
 
-    def check(self, of: Reference) -> None:
-        """CorruptObject unless the version that an entry stands for is there now."""
-        self._checked(of, place_of_key(of.key))
-
-    def check_all(self, entries: Sequence[Reference]) -> None:
-        """As `check`, for many at once; the first that fails in their order is told of."""
-        if len(entries) < 2 * _AT_ONCE and all(one.key.startswith(_FILES) for one in entries):
-            for one in entries:
-                self.check(one)
-            return
-        from concurrent.futures import ThreadPoolExecutor  # slow to load, for many only
-
-        with ThreadPoolExecutor(_AT_ONCE, "outside") as pool:
-            for done in [pool.submit(self.check, one) for one in entries]:
-                done.result()
-
-    def _checked(self, of: Reference, place: Place) -> str:
+    def _checked(self, of: Reference, place: Place, publish: bool = False) -> str:
         try:
             found = self.bucket(place.scheme, place.bucket).head(place.key)
         except FileNotFoundError:
             raise _gone(of, place) from None
-        if identity(place.url, found.size, found.version) != of.digest:
+        if not stands_for(of.digest, place.url, found):
             raise _altered(of, place)
+        if found.stamp:
+            self._check_stamp(of, place, found, publish)
         if len(self._versions) > 100_000:
             self._versions.clear()
-        self._versions[of.digest] = found.version
-        return found.version
+        self._versions[of.digest] = found.exact
+        return found.exact
+
+    def _check_stamp(self, of: Reference, place: Place, found: Found, publish: bool) -> None:
+        fact = self.known.get(of.digest)
+        if fact is None:
+            if publish:  # from before there were stamps: from now on it is known
+                self.known.learn(of.digest, Fact(found.stamp))
+        elif fact.stamp != found.stamp and fact.content:
+            hasher = blake3()
+            for piece in self._pieces(of, place, found.exact, 0, of.size):
+                hasher.update(piece)
+            self._compare(of, place, Fact(found.stamp, hasher.hexdigest()))
+        elif fact.stamp != found.stamp and publish:
+            raise _replaced(of, place)
+
+    def _compare(self, of: Reference, place: Place, now: Fact) -> None:
+        """With what its bytes were; or, the first time, remember them."""
+        fact = self.known.get(of.digest)
+        if fact is not None and fact.content:
+            if fact.content != now.content:
+                raise _altered(of, place)
+        elif fact is not None and fact.stamp != now.stamp:
+            return  # they may be others already
+        if fact != now:
+            self.known.learn(of.digest, now)
 
 
 class Routed(_Routed):
@@ -271,6 +335,14 @@ def _altered(of: Reference, place: Place) -> errors.CorruptObject:
     return errors.CorruptObject(
         f"{of.path}: the object changed although it was declared immutable: {place.url}.",
         hint="Put it back as it was, or put the file again.",
+    )
+
+
+def _replaced(of: Reference, place: Place) -> errors.CorruptObject:
+    return errors.CorruptObject(
+        f"{of.path}: something was done to the file since it was referred to, and its content was "
+        f"not known, so nothing can be published of it: {place.url}.",
+        hint="If it is right as it is, put the file again: trunkline put --reference.",
     )
 
 
