@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import trunkline as tl
 from tests.jobs.graphs import Graph
+from tests.postgres import postgres
 from tests.served import home
 from trunkline import errors
 from trunkline.model.jobs import JobState
@@ -152,3 +155,34 @@ def test_a_repo_that_a_deleted_pipeline_read_can_be_deleted(idle: Graph):
     idle.lake.gc(grace=0)
     assert idle.lake.fsck().ok
     assert idle.lake.deleted() == []
+
+
+def test_on_a_database_server(tmp_path: Path):
+    store = f"file://{tmp_path}/store"
+    with tl.init(tmp_path / "lake", catalog=postgres().catalog(), store=store) as lake:
+        graph = Graph(lake, tmp_path / "code")
+        lake.create_repo("orders")
+        graph.put("orders", a="1")
+        lake.create_branch("orders@dev", "main")
+        clock = tl.cron("tick", "@every 1h")
+        graph.apply("b", tl.cross(tl.pfs("orders", "/no"), clock), ["true"])
+        graph.run()
+        assert lake.deletion("pipeline", "b").refused is None
+        for _ in range(2):
+            lake.delete_pipeline("b")
+            lake.delete_branch("orders@dev")
+            lake.delete_repo("orders")
+            assert (lake.repos(), lake.pipelines(), lake.jobs()) == ([], [], [])
+            assert len(lake.deleted()) == 2
+            assert lake.gc(grace=DAY).deletions == 0
+            assert lake.fsck(deep=True).ok
+            lake.undelete("orders")
+            lake.undelete("orders@dev")
+            lake.undelete("b")
+        assert graph.files("orders@dev") == {"/a": "1"}
+        lake.delete_pipeline("b")
+        lake.delete_repo("orders")
+        assert lake.gc(grace=0).deletions == 2
+        assert lake.fsck(deep=True).ok
+        with home(lake)._core.database.read() as session:
+            assert not session.all("SELECT * FROM every_repo")
