@@ -89,12 +89,12 @@ def of_pipeline(core: Core, name: RepoName, force: bool, keep_repo: bool) -> Del
         keys = [] if keep_repo else [row.repo, row.code_repo]
         readers = [] if keep_repo else [*_readers(session, row.repo), *_derived(session, row.repo)]
         doomed = _all_of(session, keys)
-    notes = (
-        (f"Its data stays in the repo {name}, its code in {name}.code: to have it back, apply it.",)
-        if keep_repo
-        else ()
+    notes = [f"Its data stays in the repo {name}, its code in {name}.code."] if keep_repo else []
+    if keep_repo:
+        notes.append("Another pipeline of its name cannot be made while that repo is there.")
+    found = Deletion(
+        "pipeline", str(name), takes=tuple(takes), readers=tuple(readers), notes=tuple(notes)
     )
-    found = Deletion("pipeline", str(name), takes=tuple(takes), readers=tuple(readers), notes=notes)
 
     def act(session: Session) -> None:
         pipelines.delete_in(session, name, force, keep_repo, _NOBODY)
