@@ -479,7 +479,7 @@ def test_objects_of_a_bucket(
 
 def test_rot_in_a_bucket_is_found_by_content(server: S3Server, client: Any, tmp_path: Path) -> None:
     """Other bytes under the same tag, as only a store that fails can have them."""
-    from moto.core import DEFAULT_ACCOUNT_ID
+    from moto.core.models import DEFAULT_ACCOUNT_ID
     from moto.s3.models import s3_backends
 
     bucket = server.create_bucket(f"theirs-{uuid.uuid4().hex[:12]}")
