@@ -51,7 +51,7 @@ Exit code, HTTP status and JSON shape follow from the class alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 
@@ -280,7 +280,25 @@ class CommitUnfinished(Precondition):
 
 
 class InUse(Precondition):
+    """`by` are the repos, or places in them, that use it: `{by}` stands for their names.
+
+    Not everybody may know of all of them.
+    """
+
     code = "in_use"
+
+    def __init__(self, message: str, *, hint: str = "", by: Iterable[Any] = ()) -> None:
+        self.by = tuple(by)
+        super().__init__(message.replace("{by}", ", ".join(map(str, self.by))), hint=hint)
+        self._message = message
+
+    def as_seen(self, sees: Callable[[Any], bool]) -> InUse:
+        """The same for who may not know of all of them."""
+        known = [one for one in self.by if sees(one)]
+        if len(known) == len(self.by):
+            return self
+        named = [*known, "what you may not see"]
+        return InUse(self._message, hint="Ask an admin.", by=named)
 
 
 class WrongLake(Precondition):

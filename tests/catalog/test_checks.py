@@ -7,6 +7,7 @@ from trunkline.model.commits import DEFAULT_PROJECT, RepoName
 from trunkline.model.expectations import Action, CheckKind, CheckResult, CheckState
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import Job, JobState
+from trunkline.model.told import NOTHING
 from trunkline.storage.catalog import Database, Session, checks, jobs, pipelines, repos
 
 ROW = '{"id":1,"name":"Zoë \'quoted\'"}'
@@ -19,8 +20,8 @@ def a_job(session: Session, repo: int, *, backfill: str | None = None, replay: s
         version=1,
         branch="main",
         state=JobState.CREATED,
-        reason="",
-        cause="",
+        told_reason=NOTHING,
+        told_cause=NOTHING,
         created=1,
         backfill=backfill,
         replay=replay,

@@ -17,9 +17,10 @@ from trunkline.errors import (
     WrongFormat,
 )
 from trunkline.model.expectations import Action, CheckKind, CheckResult, CheckState
+from trunkline.model.told import Kind
 from trunkline.storage import catalog
 from trunkline.storage.catalog import Database, checks, jobs
-from trunkline.storage.catalog.open import check_format
+from trunkline.storage.catalog.open import check_format, upgrade_to
 
 
 def set_format(database: Database, number: int) -> None:
@@ -215,3 +216,38 @@ def test_catalogs_are_made_at_once_by_threads(tmp_path):
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(make, range(16))) == [catalog.FORMAT] * 16
+
+
+def test_what_was_told_of_jobs_before_there_were_kinds_is_kept_as_text(tmp_path: Path):
+    upgrade_to("old.db", tmp_path, "0007", 7)
+    rows = [
+        ("a", "killed", "timed out after 3 s", "run by hand"),
+        ("b", "failure", '{"kind": "timed out"} is no JSON of ours', "orders@main got 01"),
+        ("c", "unrunnable", "its input far failed", ""),
+        ("d", "created", "", "applied"),
+    ]
+    old = catalog.open_database("old.db", tmp_path)
+    with old.write() as session:
+        session.execute("INSERT INTO projects VALUES ('default', '', 0)")
+        session.execute(
+            """INSERT INTO repos (key, project, name, kind, description, created)
+               VALUES (1, 'default', 'r', 'output', '', 0)"""
+        )
+        for row in rows:
+            names = ("id", "state", "reason", "cause")
+            session.execute(
+                """INSERT INTO jobs (repo, id, state, reason, cause)
+                   VALUES (1, :id, :state, :reason, :cause)""",
+                dict(zip(names, row, strict=True)),
+            )
+    old.close()
+    catalog.migrate("old.db", tmp_path)
+    new = catalog.open_database("old.db", tmp_path)
+    with new.read() as session:
+        found = sorted(jobs.listed(session), key=lambda job: job.id)
+        assert jobs.overview(session)["jobs_failed"] == 4 - 1
+    new.close()
+    assert [(job.id, str(job.state), job.reason, job.cause) for job in found] == rows
+    kinds = [Kind.TIMED_OUT, Kind.SAID, Kind.TEXT, Kind.NOTHING]
+    assert [job.told_reason.kind for job in found] == kinds
+    assert {job.told_cause.kind for job in found} == {Kind.TEXT, Kind.NOTHING}

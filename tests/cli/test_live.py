@@ -14,12 +14,14 @@ from trunkline.model import words
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import Counts, Job, JobState, RunEvent
 from trunkline.model.time import now_micros
+from trunkline.model.told import NOTHING, Kind, Told, of_place, said
 
 PLAIN = Style(on=False)
 ID = "01a1dd29b6a67abc8def0123456789ab"
 NOW = time.time_ns() // 1000
 JOB = Job(
-    ID, RepoName("default", "edges"), 1, "main", JobState.RUNNING, "", "images@main got 01a1", NOW,
+    ID, RepoName("default", "edges"), 1, "main", JobState.RUNNING, NOTHING,
+    of_place(Kind.COMMIT, RepoName("default", "images"), "main", "01a1"), NOW,
     started=NOW - 2_100_000,
 )  # fmt: skip
 HALF = Counts(processed=500, failed=3, skipped=12, total=1000)
@@ -27,9 +29,9 @@ DONE = replace(
     JOB, state=JobState.SUCCESS, finished=NOW, counts=Counts(processed=988, skipped=12, total=1000)
 )
 FAILED = replace(
-    JOB, state=JobState.FAILURE, reason="1 of 3 datums failed:\n images:/a", finished=NOW
+    JOB, state=JobState.FAILURE, told_reason=said("1 of 3 datums failed:\n images:/a"), finished=NOW
 )
-BACK = replace(JOB, state=JobState.WAITING, reason="its worker stopped")
+BACK = replace(JOB, state=JobState.WAITING, told_reason=Told(Kind.WORKER_STOPPED))
 
 
 def event(job: Job, **more) -> RunEvent:
@@ -70,7 +72,7 @@ def test_lines_tell_starts_and_ends():
 
 
 def test_how_jobs_end_is_told_apart():
-    failed = replace(BACK, attempt=1, reason="1 of 1 datums failed")
+    failed = replace(BACK, attempt=1, told_reason=said("1 of 1 datums failed"))
     assert jobviews.ended(failed, PLAIN).endswith("waiting: 1 of 1 datums failed; try 2 follows")
     unrunnable = replace(FAILED, state=JobState.UNRUNNABLE)
     assert jobviews.ended(unrunnable, PLAIN)[0] != jobviews.ended(FAILED, PLAIN)[0]
@@ -137,7 +139,7 @@ def test_finished_jobs_go_up_and_away():
 
 def test_long_reasons_keep_to_their_line():
     view, _, written = picture(width=60)
-    view(event(replace(FAILED, reason="x" * 200)))
+    view(event(replace(FAILED, told_reason=said("x" * 200))))
     (line,) = written.getvalue().splitlines()
     assert len(line) <= 60
 

@@ -10,10 +10,13 @@ from trunkline.cli import live, streamviews
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import JobState, RunEvent
 from trunkline.model.streams import Batch
+from trunkline.model.told import Kind, Told, said
 
-STREAM = replace(JOB, pipeline=RepoName("default", "sessions"), cause="interval", lane="stream")
+STREAM = replace(
+    JOB, pipeline=RepoName("default", "sessions"), told_cause=Told(Kind.INTERVAL), lane="stream"
+)
 DONE = replace(STREAM, state=JobState.SUCCESS, finished=NOW)
-FAILED = replace(STREAM, state=JobState.FAILURE, reason="no such column", finished=NOW)
+FAILED = replace(STREAM, state=JobState.FAILURE, told_reason=said("no such column"), finished=NOW)
 MARK = int(time.mktime((2026, 1, 2, 3, 4, 5, 0, 0, -1))) * 1_000_000
 BATCH = Batch(
     STREAM.id, 1, 7, 7, {}, {"clicks": "01" * 16},

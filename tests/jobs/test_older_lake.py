@@ -16,6 +16,7 @@ import pytest
 import trunkline as tl
 from trunkline import Lake
 from trunkline.model.jobs import JobState
+from trunkline.model.told import Kind
 from trunkline.model.verification import Verdict
 
 ARCHIVE = Path(__file__).parent / "older-lake.tar.gz"
@@ -44,6 +45,12 @@ def test_every_reader_sees_what_was_written(older: Lake):
         assert found.column("revenue").to_pylist() == [20.1, 6.25, 0.3], engine
     assert older.table("facts").arrow(where=[("p", "=", 0.1)]).column("id").to_pylist() == [1]
     assert sorted(older.table("clean").arrow().column("id").to_pylist()) == [1, 2, 3, 5]
+
+
+def test_what_was_told_of_its_jobs_is_told_still(older: Lake):
+    jobs = older.jobs()
+    assert {job.told_cause.kind for job in jobs} == {Kind.TEXT}
+    assert {job.cause.partition(" ")[0] for job in jobs} >= {"applied", "orders@main"}
 
 
 def test_nothing_is_computed_again_until_something_changes(older: Lake):

@@ -22,6 +22,7 @@ from trunkline.model.ids import new_id
 from trunkline.model.jobs import JobState
 from trunkline.model.overview import CheckCounts, Overview, OverviewNode
 from trunkline.model.streams import Batch, FlowState
+from trunkline.model.told import said
 from trunkline.storage.catalog import checks, commits, flows
 from trunkline.storage.catalog.sqlite import SqliteSession
 
@@ -63,7 +64,7 @@ def head(found: Overview, name: str) -> str | None:
 def fail(lake: Lake, pipeline: str, job: str, reason: str = "it broke") -> None:
     with lake._core.database.write() as session:
         repo = repo_key(session, RepoName("default", pipeline))
-        end_job(session, repo, job, JobState.FAILURE, reason)
+        end_job(session, repo, job, JobState.FAILURE, said(reason))
 
 
 def test_now_everything_is_as_it_is(lake: Lake, graph: Graph):

@@ -13,6 +13,7 @@ from tests.notices.receivers import Receiver, receiving
 from trunkline import Lake
 from trunkline.jobs import claims, finishing
 from trunkline.model.jobs import JobState
+from trunkline.model.told import said
 
 
 @pytest.fixture
@@ -50,5 +51,5 @@ def fail(graph: Graph, reason: str = "it broke") -> str:
     core = graph.lake._core
     claim = claims.claim_next(core, "test")
     assert claim is not None
-    finishing.fail(core, claim, None, JobState.FAILURE, reason)
+    finishing.fail(core, claim, None, JobState.FAILURE, said(reason))
     return claim.job.id

@@ -20,6 +20,7 @@ from trunkline.errors import Usage
 from trunkline.model.commits import RepoName
 from trunkline.model.expectations import Action, CheckKind, CheckResult, CheckState
 from trunkline.model.jobs import JobState
+from trunkline.model.told import said
 from trunkline.notices import follower
 from trunkline.notices.grouping import WINDOW_SECONDS, Grouping
 from trunkline.notices.lateness import Lateness
@@ -150,9 +151,8 @@ def test_broken_expectations_are_one_message(graph: Graph, receiver: Receiver) -
         feed(graph, 1)
         claim = claims.claim_next(graph.lake._core, "test")
         assert claim is not None
-        finishing.fail(
-            graph.lake._core, claim, None, JobState.FAILURE, "rules broken", checked=[broken]
-        )
+        reason = said("rules broken")
+        finishing.fail(graph.lake._core, claim, None, JobState.FAILURE, reason, checked=[broken])
         message = told(receiver)
         assert (message["kind"], message["checks"]) == ("check_failed", ["ids"])
         feed(graph, 2)

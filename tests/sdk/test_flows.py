@@ -27,6 +27,7 @@ from trunkline.jobs.streaming.status import quantile, speed
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import Counts, Job, JobState
 from trunkline.model.streams import Batch, FlowState
+from trunkline.model.told import NOTHING, Kind, Told
 from trunkline.storage.catalog import commits, flows, jobs
 
 SECOND = 1_000_000
@@ -385,7 +386,8 @@ class TestFsck:
     def test_jobs_of_streams_have_batches_and_no_index(self, ran, lane, problems):
         lake, _, outputs = ran
         name, repo = RepoName("default", "sessions"), key_of(lake, "sessions")
-        job = Job(outputs[-1], name, 1, "main", JobState.WAITING, "", "interval", 1)
+        cause = Told(Kind.INTERVAL)
+        job = Job(outputs[-1], name, 1, "main", JobState.WAITING, NOTHING, cause, 1)
         with home(lake)._core.database.write() as session:
             jobs.add(session, repo, job, lane=lane)
             jobs.end(session, repo, job.id, JobState.SUCCESS, counts=Counts(1, total=1))

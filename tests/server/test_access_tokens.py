@@ -20,6 +20,7 @@ from trunkline.model.commits import RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import Job, JobState
 from trunkline.model.time import now_micros
+from trunkline.model.told import NOTHING
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +42,8 @@ def a_job() -> Job:
         version=1,
         branch="main",
         state=JobState.CREATED,
-        reason="",
-        cause="",
+        told_reason=NOTHING,
+        told_cause=NOTHING,
         created=1,
     )
 

@@ -17,6 +17,7 @@ from tests.served import served
 from trunkline.jobs.telling import telling
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import Counts, Job, JobState
+from trunkline.model.told import NOTHING, said
 from trunkline.server.logs import Masks, configure
 
 
@@ -59,10 +60,16 @@ def test_a_request_is_a_line(tmp_path: Path) -> None:
 def test_jobs_have_their_names_in_every_line() -> None:
     out = io.StringIO()
     configure("json", stream=out)
-    job = Job("ab" * 16, RepoName("default", "daily"), 1, "main", JobState.RUNNING, "", "", 0)
+    job = Job(
+        "ab" * 16, RepoName("default", "daily"), 1, "main", JobState.RUNNING, NOTHING, NOTHING, 0
+    )
     with telling(job, "w1") as told:
         logging.getLogger("trunkline.worker").warning("something %s", "odd")
-        told.ended(replace(job, state=JobState.FAILURE, reason="bad", counts=Counts(processed=2)))
+        told.ended(
+            replace(
+                job, state=JobState.FAILURE, told_reason=said("bad"), counts=Counts(processed=2)
+            )
+        )
     logging.getLogger("trunkline.worker").info("after")
     found = lines(out)
     assert [one["event"] for one in found] == ["job begins", "something odd", "job ended", "after"]

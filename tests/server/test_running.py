@@ -11,6 +11,7 @@ from tests.served import served
 from trunkline.jobs import claims
 from trunkline.model.jobs import JobState, RunEvent
 from trunkline.model.time import to_rfc3339
+from trunkline.model.told import said
 from trunkline.sdk.remote.lake import RemoteLake
 from trunkline.sdk.remote.running import _Looker as RemoteLooker
 from trunkline.sdk.running import RunReport
@@ -57,14 +58,14 @@ def test_what_a_dead_worker_had_is_free_at_once(lake):
     first = claims.claim_next(lake._core, "one", 600)
     assert first is not None
     assert claims.claim_next(lake._core, "two", 600) is None
-    assert claims.hand_back_all(lake._core, "one", "its worker was lost") == 1
+    assert claims.hand_back_all(lake._core, "one") == 1
     assert lake.workers() == []
     second = claims.claim_next(lake._core, "two", 600)
     assert second is not None
     assert (second.job.id, second.job.attempt) == (first.job.id, 2)
     # What the dead one might still have said is not heard.
     assert claims.renew(lake._core, [first])
-    assert claims.hand_back_all(lake._core, "one", "again") == 0
+    assert claims.hand_back_all(lake._core, "one") == 0
 
 
 def test_a_run_follows_jobs_from_start_to_end(lake):
@@ -85,10 +86,10 @@ def test_a_run_follows_jobs_from_start_to_end(lake):
         assert claim is not None
         assert started.wait(30)
         with lake._core.database.write() as session:
-            jobs.end(session, claim.repo, claim.job.id, JobState.FAILURE, "as told")
+            jobs.end(session, claim.repo, claim.job.id, JobState.FAILURE, said("as told"))
         runner.join(30)
     (ended,) = reports[0].jobs
-    assert (ended.state, ended.reason) == (JobState.FAILURE, "as told")
+    assert (ended.state, ended.reason) == (JobState.FAILURE, said("as told"))
     assert reports[0].failed == 1
     assert [event.text for event in events] == ["running", "failure"]
 

@@ -24,6 +24,7 @@ from tests.served import served
 from trunkline.jobs.telling import telling
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import Counts, Job, JobState
+from trunkline.model.told import NOTHING, said
 from trunkline.server import tracing
 
 with tl.init(sys.argv[1]) as lake, served(lake) as url:
@@ -31,9 +32,11 @@ with tl.init(sys.argv[1]) as lake, served(lake) as url:
     http = httpx2.Client(base_url=url, trust_env=False)
     http.get("/api/v1/repos/default/orders", headers={"X-Request-Id": "mine"})
     http.get("/healthz")
-    job = Job("ab" * 16, RepoName("default", "daily"), 1, "main", JobState.RUNNING, "", "", 0)
+    name = RepoName("default", "daily")
+    job = Job("ab" * 16, name, 1, "main", JobState.RUNNING, NOTHING, NOTHING, 0)
     with telling(job, "w1") as told:
-        told.ended(replace(job, state=JobState.FAILURE, reason="bad", counts=Counts(processed=2)))
+        job = replace(job, state=JobState.FAILURE, told_reason=said("bad"))
+        told.ended(replace(job, counts=Counts(processed=2)))
 tracing.stop()
 """
 

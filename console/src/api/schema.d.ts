@@ -4845,15 +4845,23 @@ export interface components {
             /** Branch */
             branch: string;
             state: components["schemas"]["JobState"];
-            /** Reason */
-            reason: string;
-            /** Cause */
-            cause: string;
+            told_reason: components["schemas"]["Told"];
+            told_cause: components["schemas"]["Told"];
             /**
              * Created
              * Format: date-time
              */
             created: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Cause
+             * @default
+             */
+            cause: string;
             /** Started */
             started?: string | null;
             /** Finished */
@@ -4962,6 +4970,11 @@ export interface components {
             kind: "keep";
         };
         /**
+         * Kind
+         * @enum {string}
+         */
+        Kind: "nothing" | "hidden" | "said" | "text" | "commit" | "moved" | "moved by hand" | "moved by schedule" | "rewound" | "applied" | "backfill" | "interval" | "merged" | "replay" | "rerun" | "restarted" | "resumed" | "run" | "schedule" | "synced" | "tick" | "backfill cancelled" | "cancelled" | "commit removed" | "environment deleted" | "input failed" | "input stopped" | "input unrunnable" | "pipeline deleted" | "pipeline paused" | "replaced" | "stream restarted" | "stream rewound" | "taken over" | "timed out" | "waits" | "worker lost" | "worker stopped";
+        /**
          * Known
          * @description The hash of each file that has the size asked for, in order, and the commit they are in.
          */
@@ -4979,10 +4992,8 @@ export interface components {
             /** Id */
             id: string;
             state: components["schemas"]["JobState"];
-            /** Reason */
-            reason: string;
-            /** Cause */
-            cause: string;
+            told_reason: components["schemas"]["Told"];
+            told_cause: components["schemas"]["Told"];
             /** Version */
             version: number;
             /**
@@ -4994,6 +5005,16 @@ export interface components {
             started: string | null;
             /** Finished */
             finished: string | null;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Cause
+             * @default
+             */
+            cause: string;
             /**
              * Processed
              * @default 0
@@ -6128,6 +6149,23 @@ export interface components {
              * @default []
              */
             files: components["schemas"]["CodeFile"][];
+        };
+        /**
+         * Place
+         * @description A repo, or a branch of it, and the commit that is meant there.
+         */
+        Place: {
+            repo: components["schemas"]["RepoName"];
+            /**
+             * Branch
+             * @default
+             */
+            branch: string;
+            /**
+             * Commit
+             * @default
+             */
+            commit: string;
         };
         /**
          * PlanReport
@@ -7304,6 +7342,34 @@ export interface components {
             } | null;
             /** Owner */
             owner?: string | null;
+        };
+        /**
+         * Told
+         * @description `what` is a slot, a rule, a version and the like: nothing that anybody may not know.
+         */
+        Told: {
+            /** @default nothing */
+            kind: components["schemas"]["Kind"];
+            /**
+             * Places
+             * @default []
+             */
+            places: components["schemas"]["Place"][];
+            /**
+             * Who
+             * @default
+             */
+            who: string;
+            /**
+             * What
+             * @default
+             */
+            what: string;
+            /**
+             * Text
+             * @default
+             */
+            text: string;
         };
         /**
          * Trigger

@@ -9,6 +9,7 @@ from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import Job
+from trunkline.model.told import Told
 from trunkline.storage.catalog import events, jobs, leases, workers
 from trunkline.storage.crashpoints import crashpoint
 
@@ -79,7 +80,7 @@ def give_up(core: Core, claim: Claim) -> None:
 
 
 def hand_back(
-    core: Core, claim: Claim, reason: str, wait_seconds: float, *, tried: bool = True
+    core: Core, claim: Claim, reason: Told, wait_seconds: float, *, tried: bool = True
 ) -> None:
     """Let somebody try again later; without `tried` as if nobody had."""
     with core.database.write() as session:
@@ -89,10 +90,10 @@ def hand_back(
         leases.release(session, claim.txn)
 
 
-def hand_back_all(core: Core, holder: str, reason: str) -> int:
+def hand_back_all(core: Core, holder: str) -> int:
     """Let others have at once what a worker that is dead for certain had in hand; how many jobs."""
     with core.database.write() as session:
-        handed = workers.buried(session, holder, reason)
+        handed = workers.buried(session, holder)
     bell_of(core.database.url).ring()
     return handed
 

@@ -16,6 +16,7 @@ from trunkline.model.commits import Commit
 from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobState
 from trunkline.model.streams import FlowState
+from trunkline.model.told import NOTHING, Kind, Told, of_place
 from trunkline.pipelines.spec.egresscodec import target_to
 from trunkline.storage.catalog import (
     Session,
@@ -47,7 +48,7 @@ def succeed(
     index: Stored | None,
     results: Stored | None,
     counts: Counts,
-    reason: str = "",
+    reason: Told = NOTHING,
     checked: Sequence[CheckResult] = (),
     also: Callable[[Session], None] | None = None,
     follows: bool = True,
@@ -103,7 +104,8 @@ def succeed(
             follow(session, {place: done.id}, frozenset({place}), done.author) if follows else {}
         )
         if moved:
-            spread(session, done.id, Change(f"{done.repo}@{branch.name} moved", "trigger", moved))
+            cause = of_place(Kind.MOVED, done.repo, branch.name)
+            spread(session, done.id, Change(cause, "trigger", moved))
         crashpoint("job.in_commit")
     crashpoint("job.committed")
     return done
@@ -123,7 +125,7 @@ def fail(
     claim: Claim,
     context: Context | None,
     state: JobState,
-    reason: str,
+    reason: Told,
     *,
     index: Stored | None = None,
     results: Stored | None = None,
@@ -139,14 +141,14 @@ def fail(
             facts["inputs"] = context.inputs
         checks.record(session, claim.repo, claim.job.id, checked, session.now())
         end_job(session, claim.repo, claim.job.id, state, reason, **facts)
-        flows.note(session, claim.repo, FlowState.FAILED, reason)  # if it is a stream's
+        flows.note(session, claim.repo, FlowState.FAILED, str(reason))  # if it is a stream's
 
 
 def try_again(
     core: Core,
     claim: Claim,
     context: Context,
-    reason: str,
+    reason: Told,
     wait_seconds: float,
     results: Stored | None,
 ) -> None:

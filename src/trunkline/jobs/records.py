@@ -192,12 +192,16 @@ class Records:
 
     def look_at_commit(self, commit: Commit) -> None:
         place = Place(commit.repo, commit.id)
-        note = "not finished" if commit.finished is None else commit.error or ""
+        job = self.job(commit.repo, commit.id)
+        note = "not finished" if commit.finished is None else ""
+        if commit.error is not None:
+            # Not the error itself, which names what was read: not all who see this may know it.
+            note = str(job.state) if job else "without data"
         if commit.forgotten is not None:
             note = "its data was forgotten"
         if commit.finished is None:
             self.facts[place] = Fact(note=note)
         else:
             self.facts[place] = Fact(commit.size, commit.files, note)
-        if self.job(commit.repo, commit.id) is not None:
+        if job is not None:
             self.made[place] = self.making(commit.repo, commit.id)

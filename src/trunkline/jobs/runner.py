@@ -32,6 +32,7 @@ from trunkline.model.entries import line_path
 from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobState
 from trunkline.model.pipelines import Merge, Sandbox
+from trunkline.model.told import said
 from trunkline.model.words import count
 from trunkline.pipelines.confinement import INSTEAD, unconfined
 from trunkline.pipelines.datums import datum_id, described
@@ -155,7 +156,7 @@ class JobRun:
             index,
             results,
             counts,
-            reason,
+            said(reason),
             checked=self._checks,
         )
         return JobState.SUCCESS
@@ -467,14 +468,14 @@ class JobRun:
         retry = context.spec.retry
         if self.claim.job.attempt < retry.tries:
             wait = min(retry.backoff * retry.factor ** (self.claim.job.attempt - 1), retry.longest)
-            finishing.try_again(self.core, self.claim, context, reason, wait, results)
+            finishing.try_again(self.core, self.claim, context, said(reason), wait, results)
             return JobState.WAITING
         finishing.fail(
             self.core,
             self.claim,
             context,
             JobState.FAILURE,
-            reason,
+            said(reason),
             index=index,
             results=results,
             counts=counts,

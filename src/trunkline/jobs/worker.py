@@ -33,8 +33,9 @@ from trunkline.jobs.tally import Totals
 from trunkline.jobs.telling import Telling, telling
 from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core, repo_key
-from trunkline.model.jobs import TIMED_OUT, Counts, Job, JobState, RunEvent
+from trunkline.model.jobs import Counts, Job, JobState, RunEvent
 from trunkline.model.streams import Batch
+from trunkline.model.told import Kind, Told, said
 from trunkline.storage.catalog import Session, events, flows, jobs, pipelines, workers
 from trunkline.storage.crashpoints import crashpoint
 
@@ -264,7 +265,7 @@ class Worker:
     def _stopped(self, running: _Running) -> None:
         if running.timed_out and not running.lost:
             assert running.timeout is not None
-            reason = f"{TIMED_OUT} {running.timeout:g} s"
+            reason = Told(Kind.TIMED_OUT, what=f"{running.timeout:g} s")
             self._end(running.claim, reason, JobState.KILLED)
         else:
             self._quietly(lambda: claims.give_up(self.core, running.claim))
@@ -276,10 +277,10 @@ class Worker:
         attempts = min(2, ATTEMPTS) if isinstance(error, CorruptObject) else ATTEMPTS
         if may_pass and claim.job.attempt < attempts:
             wait = 0.5 * 4.0 ** (claim.job.attempt - 1)
-            text = error.message
-            self._quietly(lambda: claims.hand_back(self.core, claim, text, wait))
+            told = said(error.message)
+            self._quietly(lambda: claims.hand_back(self.core, claim, told, wait))
         else:
-            self._end(claim, f"{error.message}{hint}")
+            self._end(claim, said(f"{error.message}{hint}"))
 
     def _broke(self, running: _Running, error: Exception) -> None:
         """What nobody has words for: Spark was gone when it was asked something, or a bug."""
@@ -292,7 +293,7 @@ class Worker:
         text = f"{type(error).__name__}: {' '.join(str(error).split())} (this is a bug)"
         self._failed(running, TrunklineError(text), False)
 
-    def _end(self, claim: Claim, reason: str, state: JobState = JobState.FAILURE) -> None:
+    def _end(self, claim: Claim, reason: Told, state: JobState = JobState.FAILURE) -> None:
         self._quietly(lambda: finishing.fail(self.core, claim, None, state, reason))
 
     def _quietly(self, act: Callable[[], None]) -> None:
@@ -472,7 +473,7 @@ class Worker:
 
     def _finish_or_hand_back(self, stop: threading.Event) -> None:
         """On the way out: jobs that still run are cancelled and given back for others."""
-        stopped = time.monotonic()
+        stopped, reason = time.monotonic(), Told(Kind.WORKER_STOPPED)
         while isinstance(stop, GentleStop) and self._running:
             if time.monotonic() - stopped > stop.grace:
                 break
@@ -482,10 +483,10 @@ class Worker:
         for one in held:
             self._quietly(
                 lambda claim=one.claim: claims.hand_back(  # type: ignore[misc]
-                    self.core, claim, "its worker stopped", 0.0, tried=False
+                    self.core, claim, reason, 0.0, tried=False
                 )
             )
-            one.lost = "its worker stopped"
+            one.lost = str(reason)
             self.engine.cancel(one.claim)
         until = time.monotonic() + 10
         while self._running and time.monotonic() < until:

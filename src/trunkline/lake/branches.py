@@ -22,6 +22,7 @@ from trunkline.model.inputs import Pfs, Trigger, leaves
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
+from trunkline.model.told import Kind, of_place
 from trunkline.pipelines.spec import from_json
 from trunkline.pipelines.triggers import check_trigger
 from trunkline.storage.catalog import (
@@ -126,9 +127,9 @@ def _refuse_declared(session: Session, repo: int, target: Ref) -> None:
             is_it = (leaf.repo, leaf.branch) == (target.repo, target.ref)
             if is_it and isinstance(leaf, Pfs) and leaf.trigger is not None:
                 raise InUse(
-                    f"{target} follows {leaf.trigger.branch} because the spec of {row.name} says "
-                    "so.",
+                    f"{target} follows {leaf.trigger.branch} because the spec of {{by}} says so.",
                     hint="Change the trigger of its input and apply it, or pause the pipeline.",
+                    by=[row.name],
                 )
 
 
@@ -161,8 +162,9 @@ def delete_repo_in(session: Session, name: RepoName, force: bool, author: str) -
     readers = repos.readers(session, key)
     if readers and not force:
         raise InUse(
-            f"{name} has readers: {', '.join(map(str, readers))} hold commits made from it.",
+            f"{name} has readers: {{by}} hold commits made from it.",
             hint="Delete them first, or use --force and lose their provenance.",
+            by=readers,
         )
     bury_repo(session, key, name, author)
     events.emit(session, "repo", name, {"deleted": True})
@@ -176,15 +178,17 @@ def _refuse_in_graph(session: Session, key: int, name: RepoName) -> None:
         for environment, edge in environments.readers(session, key):
             reader = repos.name_of(session, edge.pipeline)
             raise InUse(
-                f"{name} is read by the pipeline {reader} in the environment {environment}.",
+                f"{name} is read by the pipeline {{by}} in the environment {environment}.",
                 hint=f"Delete it there first: trunkline pipeline delete {reader} "
                 f"--env {environment}",
+                by=[reader],
             )
-    names = sorted(str(repos.name_of(session, repo)) for repo in readers)
+    names = repos.names_of(session, readers)
     if names:
         raise InUse(
-            f"{name} is read by the pipeline{'s' if len(names) > 1 else ''} {', '.join(names)}.",
+            f"{name} is read by {{by}}.",
             hint=f"Delete them first: trunkline pipeline delete {names[0]}",
+            by=names,
         )
     if found is not None and found.kind is not RepoKind.USER:
         owner = name.repo.removesuffix(".code") if found.kind is RepoKind.SYSTEM else name.repo
@@ -301,9 +305,8 @@ def moved_by_hand(
     """A head that was moved starts those who read the branch, as a set of its own."""
     if (at := refs.branch(session, repo, branch)) is None or at.head != head:
         return
-    where = head[:12] if head else "no commit"
-    change = Change(f"{name}@{branch} was moved to {where}", author, {(repo, branch): head})
-    spread(session, new_id(), change)
+    cause = of_place(Kind.MOVED_BY_HAND, name, branch, head or "")
+    spread(session, new_id(), Change(cause, author, {(repo, branch): head}))
 
 
 def refuse_open(branch: Branch) -> None:
@@ -341,8 +344,11 @@ def delete_branch_in(session: Session, target: Ref, force: bool, author: str) ->
         )
     readers = {edge.pipeline for edge in pipelines.readers(session, repo, branch.name)}
     if readers:
-        names = sorted(str(repos.name_of(session, key)) for key in readers)
-        raise InUse(f"{target} is read by {', '.join(names)}.", hint="Delete or change them first.")
+        raise InUse(
+            f"{target} is read by {{by}}.",
+            hint="Delete or change them first.",
+            by=repos.names_of(session, readers),
+        )
     bury_branch(session, repo, branch, refs.Move(author, "delete"))
     if branch.open:
         commits.remove(session, repo, [branch.open])

@@ -18,6 +18,7 @@ from trunkline.model.paths import is_name
 from trunkline.model.pipelines import INGEST
 from trunkline.model.refs import Ref
 from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.told import Kind, Told
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import (
     Session,
@@ -70,7 +71,7 @@ def pause(core: Core, name: RepoName) -> None:
         row = require(session, name)
         pipelines.set_paused(session, row.repo, True)
         for job in jobs.listed(session, repo=row.repo, unfinished=True, environment=""):
-            end_job(session, row.repo, job.id, JobState.KILLED, "its pipeline was paused")
+            end_job(session, row.repo, job.id, JobState.KILLED, Told(Kind.PIPELINE_PAUSED))
             pipelines.set_pending(session, row.repo, True)
         events.emit(session, "pipeline", name, {"paused": True})
 
@@ -91,12 +92,10 @@ def resume(core: Core, name: RepoName, author: str) -> str | None:
         events.emit(session, "pipeline", name, {"paused": False})
         if not row.paused or not row.pending:
             return None
-        return spread(session, new_id(), Change("resumed", author, forced=(row.repo,)))
+        return spread(session, new_id(), Change(Told(Kind.RESUMED), author, forced=(row.repo,)))
 
 
-def run(
-    core: Core, name: RepoName, author: str, cause: str = "run by hand", environment: str = ""
-) -> str:
+def run(core: Core, name: RepoName, author: str, environment: str = "") -> str:
     """A job at the present heads, whatever changed; and one for all that reads it."""
     with core.database.write() as session:
         row = require_in(session, name, environment) if environment else require(session, name)
@@ -110,6 +109,7 @@ def run(
                 f"{name} is an ingest, and has no jobs.",
                 hint="trunkline run takes in what is there; trunkline worker goes on with it.",
             )
+        cause = Told(Kind.RUN)
         change = Change(cause, author, forced=(row.repo,), environment=environment)
         started = spread(session, new_id(), change)
         if started is None:
@@ -173,7 +173,7 @@ def only_job(text: str, found: Sequence[Job]) -> Job:
     return found[0]
 
 
-def cancel(core: Core, text: str, project: str, reason: str) -> Job:
+def cancel(core: Core, text: str, project: str, reason: Told) -> Job:
     """Stop a job, and with it all that waits for it."""
     with core.database.write() as session:
         repo, job = find_job(session, text, project, unfinished=True)
@@ -206,7 +206,7 @@ def rerun(core: Core, text: str, project: str, author: str) -> str:
                 f"Nothing failed in the set {job.short_id}.",
                 hint=f"To run it again all the same: trunkline pipeline run {job.pipeline}",
             )
-        cause = f"rerun of {job.short_id}"
+        cause = Told(Kind.RERUN, what=job.short_id)
         replay = next((one.replay for one in mates if one.replay and one.state in bad), "")
         change = Change(
             cause, author, forced=tuple(failed), replay=replay, environment=job.environment
@@ -255,7 +255,8 @@ def backfill(
                 (one, commit_id if one is edge else _at(session, one, commit_id))
                 for one in pipelines.reads(session, row.repo)
             ]
-            open_job(session, set_id, row, branch, inputs, "backfill", author, backfill=backfill_id)
+            cause = Told(Kind.BACKFILL)
+            open_job(session, set_id, row, branch, inputs, cause, author, backfill=backfill_id)
         return find_backfill(session, backfill_id)
 
 
@@ -351,5 +352,5 @@ def steer_backfill(core: Core, text: str, action: str) -> Backfill:
         if action == "cancel":
             repo = repo_key(session, found.pipeline)
             for job in jobs.listed(session, backfill=found.id, unfinished=True):
-                end_job(session, repo, job.id, JobState.KILLED, "its backfill was cancelled")
+                end_job(session, repo, job.id, JobState.KILLED, Told(Kind.BACKFILL_CANCELLED))
         return find_backfill(session, found.id)

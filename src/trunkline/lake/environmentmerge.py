@@ -44,6 +44,7 @@ from trunkline.model.environments import (
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import BAD
 from trunkline.model.refs import Ref
+from trunkline.model.told import Kind, Told
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import Session, commits, environments, jobs, pipelines, refs
 
@@ -91,7 +92,7 @@ def merge(
         with core.database.read() as session:
             sequence = check(session, declared)
         declare(core, transaction, sequence, Reprocess.CHANGED)
-        transaction.cause = f"environment {name} was merged"
+        transaction.cause = Told(Kind.MERGED, what=name)
         for prepared in work.merges:
             prepared.put_into(transaction, f"Merge {name} into {prepared.target.ref}")
         transaction.afterwards(partial(_publish, transaction, seen, work))

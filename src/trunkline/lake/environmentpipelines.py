@@ -14,6 +14,7 @@ from trunkline.model.inputs import leaves
 from trunkline.model.jobs import JobState
 from trunkline.model.pipelines import INGEST, PipelineSpec
 from trunkline.model.suggest import did_you_mean
+from trunkline.model.told import Kind, Told
 from trunkline.storage.catalog import (
     Session,
     environments,
@@ -143,9 +144,9 @@ def refuse_in_environments(
     if below:
         environment, edge = below[0]
         raise InUse(
-            f"{row.name} is read by {repos.name_of(session, edge.pipeline)} in the environment "
-            f"{environment}.",
+            f"{row.name} is read by {{by}} in the environment {environment}.",
             hint="Delete that first, or keep its data with --keep-repo.",
+            by=repos.names_of(session, [edge.pipeline]),
         )
     names = [one.environment for one in environments.of_pipeline(session, row.repo) if one.version]
     if names and not force:
@@ -165,12 +166,12 @@ def leave(session: Session, environment: Environment, name: RepoName, force: boo
         if where == environment.name and environment.owns(edge.branch)
     }
     if below and not force:
-        readers = sorted(str(repos.name_of(session, repo)) for repo in below)
         raise InUse(
-            f"{name} is read by {', '.join(readers)} in the environment {environment.name}.",
+            f"{name} is read by {{by}} in the environment {environment.name}.",
             hint="Delete them there first, or use --force: they then go on with what is there.",
+            by=repos.names_of(session, below),
         )
-    end_jobs(session, environment, row.repo, "its pipeline was deleted")
+    end_jobs(session, environment, row.repo, Told(Kind.PIPELINE_DELETED))
     here = environments.present_in(session, row.repo, environment.name)
     assert here is not None
     if here.base:
@@ -181,7 +182,7 @@ def leave(session: Session, environment: Environment, name: RepoName, force: boo
     events.emit(session, "pipeline", name, {"deleted": True, "environment": environment.name})
 
 
-def end_jobs(session: Session, environment: Environment, repo: int, reason: str) -> None:
+def end_jobs(session: Session, environment: Environment, repo: int, reason: Told) -> None:
     found = jobs.listed(session, repo=repo, unfinished=True, environment=environment.name)
     for job in found:
         end_job(session, repo, job.id, JobState.KILLED, reason)
@@ -200,7 +201,7 @@ def drop_orphan(session: Session, repo: int) -> None:
         )
     environments.forget_pipeline(session, repo)
     for job in jobs.listed(session, repo=repo, unfinished=True):
-        end_job(session, repo, job.id, JobState.KILLED, "its pipeline was deleted")
+        end_job(session, repo, job.id, JobState.KILLED, Told(Kind.PIPELINE_DELETED))
     pipelines.remove(session, repo)
     repos.remove(session, repo)
     repos.remove(session, row.code_repo)

@@ -30,6 +30,7 @@ from trunkline.model.environments import (
 )
 from trunkline.model.paths import validate_name
 from trunkline.model.suggest import did_you_mean
+from trunkline.model.told import Kind, Told
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import (
     Session,
@@ -282,7 +283,7 @@ def delete_in(session: Session, project: str, name: str, force: bool, author: st
                 refuse_open(branch)
     here = environments.present(session, project, name)
     for repo in here:
-        end_jobs(session, gone, repo, f"the environment {name} was deleted")
+        end_jobs(session, gone, repo, Told(Kind.ENVIRONMENT_DELETED, what=name))
     environments.remove(session, gone)
     for repo in here:
         drop_orphan(session, repo)

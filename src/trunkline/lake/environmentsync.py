@@ -32,6 +32,7 @@ from trunkline.lake.threeway import OURS, THEIRS, Resolver
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import RepoName
 from trunkline.model.environments import CodeState, DataState, EnvironmentReport, Step
+from trunkline.model.told import Kind, Told
 from trunkline.storage.catalog import Session, environments, events, refs
 
 
@@ -83,7 +84,7 @@ def sync(
         return not_done(environment, "sync", work, dry_run)
     transaction = Transaction(core, author)
     with transaction:
-        transaction.cause = f"environment {name} was synced"
+        transaction.cause = Told(Kind.SYNCED, what=name)
         transaction.environment = name
         for prepared in work.merges:
             prepared.put_into(transaction, f"Merge {environment.base} into {name}")

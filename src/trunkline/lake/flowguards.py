@@ -40,8 +40,9 @@ def refuse_position(session: Session, repo: int, commit: Commit) -> None:
         flow = flows.find(session, edge.pipeline)
         if flow is not None and commit.id in str(flow.position.get(edge.name, "")):
             raise InUse(
-                f"{commit.short_id} of {commit.repo} is where {flow.name} has read to.",
+                f"{commit.short_id} of {commit.repo} is where {{by}} has read to.",
                 hint=f"Let it read on, or begin elsewhere: trunkline stream restart {flow.name}.",
+                by=[flow.name],
             )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trunkline.lake.core import Core
 from trunkline.lake.environmentpipelines import require_environment
 from trunkline.model.commits import Repo, RepoKind
 from trunkline.model.environments import Environment
-from trunkline.model.jobs import JobState
+from trunkline.model.jobs import Job, JobState
 from trunkline.model.lineage import Graph, GraphEdge, GraphNode
 from trunkline.model.pipelines import INGEST
 from trunkline.model.streams import Flow, FlowState
@@ -29,9 +29,13 @@ from trunkline.storage.catalog.pipelines import Edge, PipelineRow
 
 PAUSED = "paused"
 WAITING = "waiting"
+Seen = Callable[[Job], Job]
+"""A job as who asks may see it."""
 
 
-def graph(core: Core, project: str, environment: str | None = None) -> Graph:
+def graph(
+    core: Core, project: str, environment: str | None = None, seen: Seen = lambda job: job
+) -> Graph:
     """Every repo and pipeline of a project, and those of others that they are connected to; with
     an environment, as they are there.
     """
@@ -51,7 +55,7 @@ def graph(core: Core, project: str, environment: str | None = None) -> Graph:
         ]
         shown = own - here.absent | {key for edge in edges for key in (edge.pipeline, edge.source)}
         nodes = [
-            _node(session, repo, here, crons)
+            _node(session, repo, here, crons, seen)
             for key, repo in known.items()
             if key in shown and repo.kind is not RepoKind.SYSTEM
         ]
@@ -97,7 +101,9 @@ def _here(session: Session, project: str, name: str | None) -> _Here:
     return _Here(there | still, read, environment, elsewhere - there.keys())
 
 
-def _node(session: Session, repo: Repo, here: _Here, crons: Mapping[int, str]) -> GraphNode:
+def _node(
+    session: Session, repo: Repo, here: _Here, crons: Mapping[int, str], seen: Seen
+) -> GraphNode:
     name, held = str(repo.name), _held(session, repo, here.environment)
     if row := here.rows.get(repo.key):
         flow = flows.find(session, repo.key)
@@ -106,7 +112,9 @@ def _node(session: Session, repo: Repo, here: _Here, crons: Mapping[int, str]) -
             state, reason = "", "stands still here"
         else:
             state, reason = (
-                _ingest(row, flow) if flow and is_ingest else _state(session, row, here.environment)
+                _ingest(row, flow)
+                if flow and is_ingest
+                else _state(session, row, here.environment, seen)
             )
         source = f"from {_source(session, row)}" if is_ingest else ""
         detail = ", ".join(filter(None, (f"v{row.version}", source, held, reason)))
@@ -116,7 +124,9 @@ def _node(session: Session, repo: Repo, here: _Here, crons: Mapping[int, str]) -
     return GraphNode(name, "repo", "", held)
 
 
-def _state(session: Session, row: PipelineRow, environment: Environment | None) -> tuple[str, str]:
+def _state(
+    session: Session, row: PipelineRow, environment: Environment | None, seen: Seen
+) -> tuple[str, str]:
     """How a pipeline is: paused, or as its last job is; and what there is to say about that."""
     name = environment.name if environment else ""
     last = next(iter(jobs.listed(session, repo=row.repo, limit=1, environment=name)), None)
@@ -125,7 +135,7 @@ def _state(session: Session, row: PipelineRow, environment: Environment | None) 
     if last is None:
         return "", f"as on {environment.base}" if environment else "never ran"
     state = WAITING if last.state is JobState.CREATED else str(last.state)
-    return state, last.reason
+    return state, seen(last).reason
 
 
 def _ingest(row: PipelineRow, flow: Flow) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from trunkline.model.commits import Commit
 from trunkline.model.jobs import Counts, Job, JobState
+from trunkline.model.told import Kind, of_place
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.pipelines.spec.egresscodec import target_to
 from trunkline.storage.catalog import (
@@ -102,7 +103,7 @@ def take_over(
         repo,
         job_id,
         JobState.SUCCESS,
-        f"taken over from {source.branch}: {source.short_id}",
+        of_place(Kind.TAKEN_OVER, source.repo, source.branch, source.id),
         counts=Counts(skipped=total, total=total, rows_out=made.job.counts.rows_out),
         index=(made.job.index, made.job.index_hash or "") if made.job.index else None,
     )

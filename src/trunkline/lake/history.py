@@ -15,6 +15,7 @@ from trunkline.lake.flowguards import absorb, refuse_flow, refuse_position
 from trunkline.model.commits import Branch, Commit, RepoCommit, RepoName
 from trunkline.model.refs import Ref
 from trunkline.model.streams import Batch
+from trunkline.model.told import Place
 from trunkline.storage.catalog import Session, commits, events, flows, refs, repos
 from trunkline.storage.catalog.commits import Link
 
@@ -288,10 +289,10 @@ def _refuse_derived(session: Session, repo: int, commit: Commit, recursive: bool
     if not derived:
         return
     if not recursive:
-        names = ", ".join(f"{d.repo}@{d.id[:12]}" for d in derived[:3])
         raise InUse(
-            f"{commit.short_id} of {commit.repo} has commits derived from it: {names}.",
+            f"{commit.short_id} of {commit.repo} has commits derived from it: {{by}}.",
             hint="Use --recursive to remove them too.",
+            by=[Place(one.repo, one.id[:12]) for one in derived[:3]],
         )
     for edge in derived:
         key = repos.key_of(session, edge.repo)

@@ -20,6 +20,7 @@ from trunkline.lake.jobobjects import LOG, PART, part_lines, replace_results
 from trunkline.lake.manifests import Lines, decompress
 from trunkline.model.entries import Entry, line_path
 from trunkline.model.jobs import Job, JobState
+from trunkline.model.told import Kind, said
 from trunkline.pipelines.datums_identity import CUT, SEPARATOR
 from trunkline.storage.catalog import commits, flows, jobs, pipelines, repos
 from trunkline.storage.catalog.erasures import Place, place_of
@@ -215,12 +216,13 @@ class _Folder:
         if self._reader is None or not self._reader.had:
             return
         job = self._reader.job
-        if job.reason in ("", MESSAGE) or job.state in (JobState.KILLED, JobState.UNRUNNABLE):
+        is_free = job.told_reason.kind in (Kind.SAID, Kind.TEXT)
+        if not is_free or job.reason == MESSAGE or job.state is JobState.KILLED:
             return
         if self._has_results and not self._failed:
             return
         with self._core.database.write() as session:
-            jobs.replace_reason(session, self._reader.repo, job.id, job.reason, MESSAGE)
+            jobs.replace_reason(session, self._reader.repo, job.id, job.told_reason, said(MESSAGE))
             flows.replace_reason(session, self._reader.repo, job.reason, MESSAGE)
             commits.replace_error(session, self._reader.repo, job.id, f"{job.state}: {MESSAGE}")
 

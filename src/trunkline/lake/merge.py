@@ -203,13 +203,15 @@ def _replay(
     if source.repo != ours.repo:
         raise _different_repos(source, target)
     before, after = core.tree(parent), core.tree(commit)
+    # What a pipeline was told of stays with its own commits: here it would be anybody's text.
+    said = "" if commit.origin is Origin.PIPELINE else commit.message
     if origin is Origin.REVERT:
         before, after = after, before
-        message = message or f'Revert "{commit.message or commit.short_id}"'
+        message = message or f'Revert "{said or commit.short_id}"'
     changes, _, conflicts = three_way(before, core.tree(ours.commit), after, resolver)
     _refuse_conflicts(tuple(c for c in conflicts if c.chosen is None), f"{origin} {ref}")
     with Transaction(core, author) as transaction:
-        draft = transaction.draft(target, message or commit.message, origin=origin)
+        draft = transaction.draft(target, message or said, origin=origin)
         _reuse(draft, changes, ours, source)
         if parent is not None:
             draft.requires.add((source.name, parent.id))

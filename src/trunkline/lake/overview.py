@@ -351,8 +351,8 @@ def _last(job: Job) -> LastJob:
     return LastJob(
         job.id,
         job.state,
-        job.reason,
-        job.cause,
+        job.told_reason,
+        job.told_cause,
         job.version,
         job.created,
         job.started,

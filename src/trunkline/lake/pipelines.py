@@ -37,6 +37,7 @@ from trunkline.model.inputs import Pfs, leaves
 from trunkline.model.jobs import JobState
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
+from trunkline.model.told import Kind, Told
 from trunkline.pipelines.confinement import INSTEAD, unconfined
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import (
@@ -127,7 +128,7 @@ def declare(
     if core.options.sandbox_required:
         for one in checked:
             _require_sandbox(one)
-    transaction.cause = "applied"
+    transaction.cause = Told(Kind.APPLIED)
     transaction.environment = environment.name if environment else ""
     plans = [_Application(core, transaction, one, reprocess, environment) for one in checked]
     for plan in plans:
@@ -232,7 +233,7 @@ class _Application:
             self._make_present(session, made)
         must_run, cut_off = version.must_run, []
         for job in jobs.listed(session, repo=repo, unfinished=True, environment=made.environment):
-            reason = f"version {number} was applied"
+            reason = Told(Kind.REPLACED, what=str(number))
             cut_off += end_job(session, repo, job.id, JobState.KILLED, reason)
             # What it was to do is still to be done, and what others waited for it to do.
             must_run = True
@@ -302,14 +303,15 @@ def delete_in(session: Session, name: RepoName, force: bool, keep_repo: bool, au
     row = require(session, name)
     refuse_in_environments(session, row, force, keep_repo)
     below = {edge.pipeline for edge in pipelines.readers(session, row.repo)}
-    readers = sorted(str(repos.name_of(session, repo)) for repo in below)
+    readers = repos.names_of(session, below)
     if readers and not force and not keep_repo:
         raise InUse(
-            f"{name} is read by {', '.join(readers)}.",
+            f"{name} is read by {{by}}.",
             hint="Delete them first, keep its data with --keep-repo, or use --force.",
+            by=readers,
         )
     for job in jobs.listed(session, repo=row.repo, unfinished=True):
-        end_job(session, row.repo, job.id, JobState.KILLED, "its pipeline was deleted")
+        end_job(session, row.repo, job.id, JobState.KILLED, Told(Kind.PIPELINE_DELETED))
     ticks = {cron.repo: cron.name for cron in timing.crons(session, row.repo)}
     part_of: int | None = None
     if keep_repo:

@@ -16,6 +16,7 @@ from trunkline.lake.triggering import follow
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Origin, RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import BAD, Job, JobInput, JobState
+from trunkline.model.told import Kind, Told, of_place, waits_for
 from trunkline.storage.catalog import (
     Session,
     commits,
@@ -32,6 +33,11 @@ from trunkline.storage.crashpoints import crashpoint
 
 Place = tuple[int, str]
 """A branch: repo key and name."""
+_BAD_INPUT = {
+    JobState.FAILURE: Kind.INPUT_FAILED,
+    JobState.KILLED: Kind.INPUT_STOPPED,
+    JobState.UNRUNNABLE: Kind.INPUT_UNRUNNABLE,
+}
 NodeKey = tuple[int, str]
 """A pipeline where it runs: its repo's key, and the environment, "" for none."""
 
@@ -44,14 +50,14 @@ class Change:
     those fire triggers.
     """
 
-    cause: str
+    cause: Told
     author: str
     moved: Mapping[Place, str | None] = field(default_factory=dict)
     finished: frozenset[Place] = frozenset()
     forced: tuple[int, ...] = ()
     replay: str = ""
     """For those that are forced: the rule whose quarantine is made again, or * for all."""
-    causes: Mapping[Place, str] = field(default_factory=dict)
+    causes: Mapping[Place, Told] = field(default_factory=dict)
     """What to say instead of `cause` to those that read a branch, where several were moved."""
     environment: str = ""
     """Where those that are forced run."""
@@ -222,7 +228,7 @@ def open_job(
     pipeline: PipelineRow,
     branch: str,
     inputs: Iterable[tuple[Edge, str | None]],
-    cause: str,
+    cause: Told,
     author: str,
     *,
     version: int | None = None,
@@ -243,7 +249,7 @@ def open_job(
         repo=pipeline.name,
         branch=branch,
         parent=at.head,
-        message=cause,
+        message=str(cause),
         author=author,
         started=session.now(),
         finished=None,
@@ -262,8 +268,8 @@ def open_job(
         version=declared.version,
         branch=branch,
         state=JobState.WAITING if coming else JobState.CREATED,
-        reason=f"waits for {', '.join(map(str, dict.fromkeys(coming)))}" if coming else "",
-        cause=cause,
+        told_reason=waits_for(coming),
+        told_cause=cause,
         created=session.now(),
         inputs=tuple(
             JobInput(edge.name, names[edge.source], edge.branch, source_id)
@@ -282,7 +288,7 @@ def open_job(
     for edge, one in inputs:
         made = jobs.find(session, edge.source, one) if one else None
         if made is not None and made.state in BAD and (not lane or made.id == set_id):
-            reason = _bad_input(made.pipeline, made.state)
+            reason = of_place(_BAD_INPUT[made.state], made.pipeline)
             end_job(session, pipeline.repo, set_id, JobState.UNRUNNABLE, reason)
             return False
     return True
@@ -328,7 +334,7 @@ def _name(session: Session, repo: int) -> RepoName:
 
 
 def end_job(
-    session: Session, repo: int, job_id: str, state: JobState, reason: str, **facts: object
+    session: Session, repo: int, job_id: str, state: JobState, reason: Told, **facts: object
 ) -> list[int]:
     """A job ends without output: its commit with an error, and all that waits for it with it.
 
@@ -343,15 +349,10 @@ def end_job(
         events.emit(session, "job", name, {"id": job_id, "state": str(state)})
     waited: list[int] = []
     for below, below_id in jobs.using(session, repo, job_id):
-        why = _bad_input(name, state)
+        why = of_place(_BAD_INPUT[state], name)
         further = end_job(session, below, below_id, JobState.UNRUNNABLE, why)
         waited += further if below_id == job_id else [below, *further]
     return waited
-
-
-def _bad_input(name: RepoName, state: JobState) -> str:
-    words = {JobState.FAILURE: "failed", JobState.KILLED: "was stopped"}
-    return f"its input {name} {words.get(state, f'is {state}')}"
 
 
 def _close_with_error(session: Session, repo: int, commit: Commit, error: str) -> None:

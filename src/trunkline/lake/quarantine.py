@@ -15,6 +15,7 @@ from trunkline.model.entries import Entry
 from trunkline.model.ids import new_id
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import QUARANTINE
+from trunkline.model.told import Kind, Told
 from trunkline.storage.catalog import commits, refs
 
 EVERY_RULE = "*"
@@ -55,7 +56,7 @@ def replay(core: Core, name: RepoName, rule: str | None, author: str) -> str:
         raise Precondition(
             f"{name} is paused.", hint=f"Resume it first: trunkline pipeline resume {name}"
         )
-    cause = f"replay of {rule}" if rule else "replay"
+    cause = Told(Kind.REPLAY, what=rule or "")
     change = Change(cause, author, forced=(row.repo,), replay=rule or EVERY_RULE)
     with core.database.write() as session:
         started = spread(session, new_id(), change)

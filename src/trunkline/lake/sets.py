@@ -10,6 +10,7 @@ from trunkline.errors import NotFound
 from trunkline.lake.core import Core
 from trunkline.model.commits import Origin, RepoName
 from trunkline.model.overview import SetSummary
+from trunkline.model.told import Kind, Told
 from trunkline.storage.catalog import overview as catalog
 from trunkline.storage.catalog import repos, sets
 from trunkline.storage.catalog.sets import CommitRow, JobRow
@@ -17,7 +18,8 @@ from trunkline.storage.catalog.sets import CommitRow, JobRow
 PAGE = 500
 """So many are read at once at most, of those who want all."""
 Sees = Callable[[RepoName], bool]
-Words = Callable[[str], str]
+Shown = Callable[[RepoName, Told], Told]
+"""The cause of a pipeline's job as it may be known."""
 NAMED = 3
 """So many pipelines are named of those that were applied together."""
 Member = TypeVar("Member", CommitRow, JobRow)
@@ -36,12 +38,11 @@ def sets_page(
     limit: int,
     before: str | None = None,
     sees: Sees | None = None,
-    words: Words = str,
+    shown: Shown = lambda _, cause: cause,
 ) -> SetPage:
     """The newest sets before one, of which anything is in the project and is seen.
 
-    Ids tell when a change began, so they are the order. `words` is how that is said which people
-    did not write themselves.
+    Ids tell when a change began, so they are the order.
     """
     with core.database.read() as session:
         if project is not None and not repos.has_project(session, project):
@@ -54,11 +55,11 @@ def sets_page(
                 if project in (None, node.name.project) and (sees is None or sees(node.name))
             ]
         found = sets.ids(session, among, before, limit + 1)
-        shown = found[:limit]
-        commits = _seen(sets.commits(session, shown), sees)
-        jobs = _seen(sets.jobs(session, shown), sees)
-    items = [_summary(one, commits.get(one, []), jobs.get(one, []), words) for one in shown]
-    return SetPage(items, shown[-1] if len(found) > limit else None)
+        ids = found[:limit]
+        commits = _seen(sets.commits(session, ids), sees)
+        jobs = _seen(sets.jobs(session, ids), sees)
+    items = [_summary(one, commits.get(one, []), jobs.get(one, []), shown) for one in ids]
+    return SetPage(items, ids[-1] if len(found) > limit else None)
 
 
 def _seen(rows: Iterable[Member], sees: Sees | None) -> dict[str, list[Member]]:
@@ -69,7 +70,7 @@ def _seen(rows: Iterable[Member], sees: Sees | None) -> dict[str, list[Member]]:
     return by_set
 
 
-def _summary(set_id: str, commits: list[CommitRow], jobs: list[JobRow], words: Words) -> SetSummary:
+def _summary(set_id: str, commits: list[CommitRow], jobs: list[JobRow], shown: Shown) -> SetSummary:
     begun = [one for one in commits if one.is_code or one.origin is not Origin.PIPELINE]
     # Of a rerun or a stream nobody but the pipeline itself began it.
     begun = begun or [one for one in commits if not one.is_derived]
@@ -84,7 +85,7 @@ def _summary(set_id: str, commits: list[CommitRow], jobs: list[JobRow], words: W
         min(finished or began),
         tuple(dict.fromkeys(one.repo for one in begun or jobs)),
         tuple(dict.fromkeys(one.repo for one in members)),
-        _message(first, begun, jobs, words),
+        _message(first, begun, jobs, shown),
         first.author if first else "",
         dict(Counter(one.state for one in jobs)),
         max(done) if len(done) == len(ends) else None,
@@ -92,12 +93,16 @@ def _summary(set_id: str, commits: list[CommitRow], jobs: list[JobRow], words: W
 
 
 def _message(
-    first: CommitRow | None, begun: list[CommitRow], jobs: list[JobRow], words: Words
+    first: CommitRow | None, begun: list[CommitRow], jobs: list[JobRow], shown: Shown
 ) -> str:
     if first is None:
-        return words(jobs[0].cause)
+        return str(shown(jobs[0].repo, jobs[0].cause))
     if first.is_code:
         names = sorted({str(one.repo) for one in begun})
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         return f"applied {', '.join(names[:NAMED])}{more}"
-    return first.message if first.origin is Origin.USER else words(first.message)
+    if first.origin is not Origin.PIPELINE:
+        return first.message
+    # Of a job that is gone, or of another lake's, there is the sentence alone.
+    gone = Told(Kind.TEXT, text=first.message)
+    return str(shown(first.repo, next((one.cause for one in jobs if one.repo == first.repo), gone)))

@@ -19,6 +19,7 @@ from trunkline.model.inputs import leaves
 from trunkline.model.jobs import JobState
 from trunkline.model.refs import Ref
 from trunkline.model.streams import Batch, Flow
+from trunkline.model.told import Kind, Told, of_place
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import Session, commits, events, flows, jobs, pipelines, refs
 from trunkline.storage.catalog.pipelines import PipelineRow
@@ -82,7 +83,7 @@ def rewind(core: Core, name: RepoName, to: str, author: str) -> Steered:
     crashpoint("stream.rewinding")
     with core.database.write() as session:
         row, _ = require_flow(session, name)
-        _stop_jobs(session, row, "the stream was rewound")
+        _stop_jobs(session, row, Told(Kind.STREAM_REWOUND))
         branch = refs.branch(session, row.repo, output_branch(session, row))
         assert branch is not None
         move = refs.Move(author, f"rewind to {commit.short_id}")
@@ -90,7 +91,7 @@ def rewind(core: Core, name: RepoName, to: str, author: str) -> Steered:
         epoch = flows.begin_epoch(session, row.repo, batch.number, batch.end, facts)
         events.emit(session, "branch", name, {"branch": branch.name, "head": commit.id})
         place = (row.repo, branch.name)
-        cause = f"{name} was rewound to {commit.short_id}"
+        cause = of_place(Kind.REWOUND, name, commit=commit.id)
         job = spread(session, new_id(), Change(cause, author, {place: commit.id}))
     return Steered(name, epoch, batch.number, commit.id, dict(batch.end), job)
 
@@ -112,14 +113,16 @@ def restart(
         for leaf in leaves(spec.input):
             if not leaf.stream.static and (at := _start(session, leaf.repo, leaf.branch, start)):
                 position[leaf.name] = at
-        _stop_jobs(session, row, "the stream was restarted")
+        _stop_jobs(session, row, Told(Kind.STREAM_RESTARTED))
         facts = {} if keep_output else {"replace": True}
         epoch = flows.begin_epoch(session, row.repo, 0, position, facts)
         events.emit(session, "pipeline", name, {"restarted": start})
         streaming = spec.transform.streaming
         job = None
         if streaming is not None and streaming.interval is None:
-            job = spread(session, new_id(), Change("restarted", author, forced=(row.repo,)))
+            job = spread(
+                session, new_id(), Change(Told(Kind.RESTARTED), author, forced=(row.repo,))
+            )
     return Steered(name, epoch, 0, None, position, job)
 
 
@@ -202,6 +205,6 @@ def _choices(core: Core, name: RepoName, repo: int) -> str:
     return f"It can go back to {', '.join(dict.fromkeys(possible))}; or begin anew: stream restart."
 
 
-def _stop_jobs(session: Session, row: PipelineRow, reason: str) -> None:
+def _stop_jobs(session: Session, row: PipelineRow, reason: Told) -> None:
     for job in jobs.listed(session, repo=row.repo, unfinished=True):
         end_job(session, row.repo, job.id, JobState.KILLED, reason)

@@ -33,6 +33,7 @@ from trunkline.lake.turns import in_turn
 from trunkline.model.commits import Branch, Commit, Origin, RepoKind, RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.refs import Ref
+from trunkline.model.told import NOTHING, Kind, Told, of_place
 from trunkline.storage.catalog import Session, commits, events, refs, repos
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.intake import Intake
@@ -58,7 +59,7 @@ class Transaction:
         self.author = author
         self.message = message
         self.drafts: list[Draft] = []
-        self.cause = ""
+        self.cause = NOTHING
         self.environment = ""
         """Where the pipelines run that are to be run afterwards."""
         self.moved: dict[Place, str] = {}
@@ -281,7 +282,7 @@ class Transaction:
             for target in self._new_branches
             if (branch := refs.branch(session, repo_key(session, target.repo), target.ref))
         }
-        cause = self.cause or next((caused_by(commit) for commit in done), "")
+        cause = self.cause or next((caused_by(commit) for commit in done), NOTHING)
         causes = {
             (repo_key(session, commit.repo), commit.branch): caused_by(commit)
             for commit in done
@@ -386,9 +387,9 @@ def source_gone(repo: RepoName, commit_id: str) -> Conflict:
     return Conflict(f"Commit {commit_id[:12]} of {repo}, reused by this one, is gone.")
 
 
-def caused_by(commit: Commit) -> str:
-    """Why a job runs, in words."""
-    return f"{commit.repo}@{commit.branch} got {commit.short_id}"
+def caused_by(commit: Commit) -> Told:
+    """Why a job runs."""
+    return of_place(Kind.COMMIT, commit.repo, commit.branch, commit.id)
 
 
 def _known_request(session: Session, draft: Draft) -> Commit | None:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from trunkline.model.commits import RepoName
 from trunkline.model.streams import Batch
 from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.told import Kind, Told, put_in_words
 
 
 class JobState(StrEnum):
@@ -28,8 +29,6 @@ class JobState(StrEnum):
 
 
 OVER = frozenset({JobState.SUCCESS, JobState.FAILURE, JobState.KILLED, JobState.UNRUNNABLE})
-TIMED_OUT = "timed out after"
-"""So begins the reason of a job that was killed since it took longer than it may."""
 BAD = OVER - {JobState.SUCCESS}
 """How a job ends whose commit nobody may read."""
 MOVES: dict[JobState, frozenset[JobState]] = {
@@ -104,9 +103,12 @@ class Job:
     version: int
     branch: str
     state: JobState
-    reason: str
-    cause: str
+    told_reason: Told
+    told_cause: Told
     created: Moment
+    reason: str = field(init=False, default="")
+    cause: str = field(init=False, default="")
+    """What is told, in words."""
     started: Moment | None = None
     finished: Moment | None = None
     attempt: int = 0
@@ -129,11 +131,13 @@ class Job:
     environment: str = ""
     """The one that it runs in; "" if in none."""
 
+    def __post_init__(self) -> None:
+        put_in_words(self)
+
     @property
     def is_failure(self) -> bool:
         """Whether it ended badly by itself: not since somebody stopped it, or its input failed."""
-        is_late = self.state is JobState.KILLED and self.reason.startswith(TIMED_OUT)
-        return self.state is JobState.FAILURE or is_late
+        return self.state is JobState.FAILURE or self.told_reason.kind is Kind.TIMED_OUT
 
     @property
     def is_stream(self) -> bool:

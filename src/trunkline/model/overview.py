@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import JobState
 from trunkline.model.time import Moment
+from trunkline.model.told import Told, put_in_words
 
 NEW = "new"
 """The state of a pipeline that never had a job."""
@@ -32,12 +33,15 @@ class LastJob:
 
     id: str
     state: JobState
-    reason: str
-    cause: str
+    told_reason: Told
+    told_cause: Told
     version: int
     created: Moment
     started: Moment | None
     finished: Moment | None
+    reason: str = field(init=False, default="")
+    cause: str = field(init=False, default="")
+    """What is told, in words."""
     processed: int = 0
     skipped: int = 0
     failed: int = 0
@@ -46,6 +50,9 @@ class LastJob:
     rows_out: int | None = None
     bytes_in: int = 0
     bytes_out: int = 0
+
+    def __post_init__(self) -> None:
+        put_in_words(self)
 
 
 @dataclass(frozen=True, slots=True)

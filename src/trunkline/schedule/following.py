@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
@@ -11,6 +12,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.propagation import Change, Place, spread
 from trunkline.lake.triggering import point
 from trunkline.model.ids import new_id
+from trunkline.model.told import Kind, Told, of_place
 from trunkline.pipelines.cron import Slots, parse_cron, slot_name
 from trunkline.pipelines.triggers import due, order
 from trunkline.storage.catalog import Session, refs, repos, timing
@@ -48,7 +50,7 @@ def _slots(cron: str, timezone: str) -> Slots:
 def move_due(core: Core, author: str, now: int, report: Report) -> int:
     """Move every branch whose slot came, and start what reads them as one set; how many moved."""
     moved: dict[Place, str | None] = {}
-    causes: list[str] = []
+    causes: list[Told] = []
     with core.database.write() as session:
         for row, slot in _due(timing.triggers(session), now, report):
             if not timing.claim_trigger_slot(session, row.repo, row.branch, slot):
@@ -63,10 +65,10 @@ def move_due(core: Core, author: str, now: int, report: Report) -> int:
             point(session, row.repo, row.branch, head, author)
             timing.record_verdict(session, row.repo, row.branch, f"moved at {slot_name(slot)}")
             moved[(row.repo, row.branch)] = head
-            causes.append(
-                f"{repos.name_of(session, row.repo)}@{row.branch} moved by its schedule "
-                f"{slot_name(slot)}"
-            )
+            name = repos.name_of(session, row.repo)
+            assert name is not None
+            cause = of_place(Kind.MOVED_BY_SCHEDULE, name, row.branch)
+            causes.append(replace(cause, what=slot_name(slot)))
         if moved:
             # Branches that follow these ones look at them now, as at any new commit.
             spread(session, new_id(), Change(causes[0], author, moved, frozenset(moved)))

@@ -11,6 +11,7 @@ from trunkline.lake.propagation import open_job, output_branch
 from trunkline.model.ids import new_id
 from trunkline.model.inputs import leaves
 from trunkline.model.streams import Flow, FlowState
+from trunkline.model.told import Kind, Told
 from trunkline.pipelines.cron import SECOND
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import Session, flows, jobs, pipelines, refs
@@ -141,7 +142,7 @@ class StreamClock:
                 return
             branch = output_branch(session, row)
             heads = [(edge, _head(session, edge)) for edge in pipelines.reads(session, flow.repo)]
-            open_job(session, new_id(), row, branch, heads, "interval", self._author)
+            open_job(session, new_id(), row, branch, heads, Told(Kind.INTERVAL), self._author)
         self._seen[flow.repo].opened = now
         self.opened += 1
         bell_of(self._core.database.url).ring()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from trunkline.errors import TrunklineError, Unavailable
 from trunkline.lake.core import Core
 from trunkline.lake.transaction import Transaction
+from trunkline.model.told import Kind, Told
 from trunkline.pipelines.cron import slot_name
 from trunkline.schedule.following import move_due, next_move
 from trunkline.schedule.intervals import StreamClock
@@ -146,7 +147,7 @@ class Ticker:
         crashpoint("schedule.slot_computed")
         name = slot_name(slot)
         transaction = Transaction(self._core, self._author, f"Tick {name}")
-        transaction.cause = f"schedule {name}"
+        transaction.cause = Told(Kind.SCHEDULE, what=name)
         transaction.create(lambda session: _claim(session, row, slot))
         transaction.afterwards(_inserted)
         with transaction:

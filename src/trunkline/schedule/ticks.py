@@ -10,6 +10,7 @@ from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import DEFAULT_BRANCH, Commit, Origin, RepoKind, RepoName
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
+from trunkline.model.told import Kind, Told
 from trunkline.pipelines.cron import SECOND, slot_name
 from trunkline.storage.catalog import Session, commits, pipelines, refs, timing
 from trunkline.storage.catalog.timing import CronRow
@@ -53,7 +54,7 @@ def tick(core: Core, pipeline: RepoName, name: str | None, author: str) -> list[
             hint=f"It has {', '.join(found)}.",
         )
     transaction = Transaction(core, author, "Tick by hand")
-    transaction.cause = "tick by hand"
+    transaction.cause = Told(Kind.TICK)
     with transaction:
         drafts = [
             draft_tick(transaction, row, _free_name(core, head, now))

@@ -13,6 +13,7 @@ from trunkline.model.commits import RepoName
 from trunkline.model.ids import is_id_prefix
 from trunkline.model.jobs import DatumInfo, DatumState, Job, JobState, LogLine
 from trunkline.model.suggest import did_you_mean
+from trunkline.model.told import Kind, Told, said
 from trunkline.sdk.base import LakeBase
 from trunkline.storage.catalog import jobs, repos
 
@@ -93,7 +94,7 @@ class Jobs(LakeBase):
         """Stop a job and all that waits for it."""
         from trunkline.lake import control
 
-        why = reason or f"cancelled by {self.author}"
+        why = said(reason) or Told(Kind.CANCELLED, who=self.author)
         done = control.cancel(self._core, job, self.project, why)
         bell_of(self._core.database.url).ring()
         return done
@@ -108,10 +109,12 @@ class Jobs(LakeBase):
 
     def datums(self, job: str, state: str | None = None) -> Iterator[DatumInfo]:
         """The datums of a job, with what became of each and why."""
+        return self._datums(*self._find(job), state)
+
+    def _datums(self, repo: int, found: Job, state: str | None) -> Iterator[DatumInfo]:
         from trunkline.jobs.listing import of_job
 
         wanted = member(DatumState, state, "datum") if state is not None else None
-        repo, found = self._find(job)
         for info in of_job(self._core, repo, found):
             if wanted is None or info.state is wanted:
                 yield info

@@ -10,6 +10,7 @@ from trunkline.lake.bell import bell_of
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.inputs import leaves
 from trunkline.model.jobs import DatumInfo
+from trunkline.model.overview import PAUSED
 from trunkline.model.pipelines import INGEST, TRANSFORMS, PipelineInfo, PipelineVersion
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
@@ -348,7 +349,7 @@ class Pipelines(LakeBase):
         plans = []
         for row, version in versions:
             assert version is not None
-            note = "paused" if row.paused else ""
+            note = PAUSED if row.paused else ""
             present = declared(row.name, version)
             plans.append(self._plan(present, "unchanged", graph[row.name], note, where))
         return PlanReport(tuple(plans))

@@ -102,13 +102,15 @@ class Verifying(LakeBase):
         return [(one, one.commit) for one in heads if one.commit is not None]
 
     def _record(self, report: VerifyReport) -> None:
-        """Each verdict is an event of its pipeline, with the versions that it was found with."""
+        """Each verdict is an event of its pipeline, with the versions that it was found with.
+
+        Not with the reason, which quotes what was read: events are for all readers of the output.
+        """
         with self._core.database.write() as session:
             for one in report.results:
                 facts = {
                     "id": one.commit,
                     "verdict": str(one.verdict),
-                    "reason": one.reason,
                     "versions": dict(report.versions),
                 }
                 events.emit(session, "verify", one.pipeline, facts)

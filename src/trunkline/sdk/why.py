@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 
 from trunkline.errors import TrunklineError
@@ -15,6 +16,7 @@ from trunkline.lake.pipelines import require
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import BAD, DatumInfo, DatumState, Job, JobInput, JobState
 from trunkline.model.pipelines import INGEST
+from trunkline.model.told import Kind
 from trunkline.model.words import count, job_words, reasons
 from trunkline.pipelines.cron import BY_HAND, slot_name
 from trunkline.schedule.outlook import in_words as schedule_in_words
@@ -39,11 +41,14 @@ LOOKED_BACK = 50
 NO_WORKER = "No worker is there: trunkline run, or trunkline worker, runs jobs."
 
 Shown = Callable[[Job], Job | None]
-"""A job of the same set as who asks may see it; None if they may not."""
+"""A job as who asks may see it; None if they may not. Sentences are made of no others."""
 
 
 def why_job(core: Core, repo: int, job: Job, shown: Shown = lambda job: job) -> list[str]:
     """What made it start, what was new to it, what it did with its datums, and how it ended."""
+    if (seen := shown(job)) is None:
+        return []
+    job = replace(job, told_cause=seen.told_cause, told_reason=seen.told_reason)
     with core.database.read() as session:
         made = commits.find(session, repo, job.id)
         before = _last_good(session, repo, job)
@@ -64,16 +69,18 @@ def why_pipeline(core: Core, name: RepoName, shown: Shown = lambda job: job) -> 
             more = " Something came meanwhile: resuming makes one job of it." if row.pending else ""
             return [f"It is paused.{more}"]
         under_way = jobs.listed(session, repo=row.repo, unfinished=True, environment="")
-        if under_way:
-            job = under_way[-1]
+        if under_way and (job := shown(under_way[-1])):
             return [_at_work(job), *_outcome(session, row.repo, job, shown)]
         flow = flows.find(session, row.repo)
-        last = next(iter(jobs.listed(session, repo=row.repo, limit=1, environment="")), None)
+        newest = jobs.listed(session, repo=row.repo, limit=1, environment="")
+        last = shown(newest[0]) if newest else None
     lines = _flow(core, name, flow.kind) if flow else []
     if flow is None or flow.kind != INGEST:
         with core.database.read() as session:
             lines += _last(session, row, last, shown)
-        lines += _failed_datums(core, row.repo, last) if last else []
+        # Which inputs a job had may be more than the pipeline has now, and not for all to know.
+        if last and last.inputs == newest[0].inputs:
+            lines += _failed_datums(core, row.repo, last)
         with core.database.read() as session:
             lines += _unread(session, row, last, shown) if flow is None else []
     return lines + _timing(core, row)
@@ -83,34 +90,37 @@ def why_pipeline(core: Core, name: RepoName, shown: Shown = lambda job: job) -> 
 
 
 def _cause(session: Session, job: Job, author: str) -> str:
-    who = author or "Somebody"
-    kind, _, rest = job.cause.partition(" ")
+    who, cause = author or "Somebody", job.told_cause
     if job.backfill:
         try:
             of = f" of {find_backfill(session, job.backfill).span}"
         except TrunklineError:
             of = ""
         return f"It belongs to the backfill {job.backfill[:12]}{of}, started by {who}."
-    match job.cause, kind:
-        case "run by hand", _:
+    match cause.kind:
+        case Kind.RUN:
             return f"{who} started it by hand."
-        case "tick by hand", _:
+        case Kind.TICK:
             return f"{who} ticked its schedule by hand."
-        case "applied", _:
+        case Kind.APPLIED:
             return f"{who} applied version {job.version}."
-        case "resumed", _:
+        case Kind.RESUMED:
             return f"{who} resumed the pipeline; all that came meanwhile is one job."
-        case "interval", _:
+        case Kind.RESTARTED:
+            return f"{who} restarted the stream."
+        case Kind.INTERVAL:
             return "It was time for the next batch of the stream."
-        case _, "commit":
-            return f"It started because of a {job.cause}."
-        case _, "rerun":
-            return f"{who} asked to try again: {job.cause}."
-        case _, "replay":
-            return f"{who} asked to make quarantined rows again: {job.cause}."
-        case _, "schedule":
-            return f"Its schedule ticked for {rest}."
-    return f"It started because {job.cause}." if job.cause else "Nothing tells why it started."
+        case Kind.RERUN:
+            return f"{who} asked to try again: {cause}."
+        case Kind.REPLAY:
+            return f"{who} asked to make quarantined rows again: {cause}."
+        case Kind.SCHEDULE:
+            return f"Its schedule ticked for {cause.what}."
+        case Kind.NOTHING:
+            return "Nothing tells why it started."
+        case Kind.HIDDEN:
+            return "What it started because of is hidden."
+    return f"It started because {cause}."
 
 
 def _last_good(session: Session, repo: int, job: Job) -> Job | None:

@@ -163,9 +163,7 @@ class Children:
             log.warning("worker %s %s", child.name, how)
         child.socket.unlink(missing_ok=True)
         try:
-            handed = await asyncio.to_thread(
-                hand_back_all, self._core, child.name, "its worker was lost"
-            )
+            handed = await asyncio.to_thread(hand_back_all, self._core, child.name)
         except TrunklineError as error:
             log.warning("the jobs of worker %s wait for its lease to end: %s", child.name, error)
         else:

@@ -28,7 +28,7 @@ from trunkline.errors import (
 )
 from trunkline.model.access import LAKE, Permission
 from trunkline.model.commits import DEFAULT_PROJECT
-from trunkline.server.hidden_inputs import without_names
+from trunkline.model.told import Place
 from trunkline.storage.disk import is_full
 
 log = logging.getLogger("trunkline.server")
@@ -108,10 +108,10 @@ def _seen(request: Request, error: TrunklineError) -> TrunklineError:
     if call is None or call.principal is None or call.who.may(Permission.READ, LAKE):
         return error
     if isinstance(error, InUse):
-        # It names who uses what the caller asked for.
-        error.message = without_names(call, error.message)
-        error.hint = without_names(call, error.hint)
-    elif isinstance(error, NotFound) and (near := _near(error.message)) is not None:
+        return error.as_seen(
+            lambda one: call.may(Permission.READ, one.repo if isinstance(one, Place) else one)
+        )
+    if isinstance(error, NotFound) and (near := _near(error.message)) is not None:
         # What is near the name that was asked for is a name of the same project.
         kind, project = near.group("kind"), near.group("project") or DEFAULT_PROJECT
         if kind in ("project", "user") or not call.who.may(Permission.READ, project):

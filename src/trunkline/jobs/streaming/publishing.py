@@ -27,6 +27,7 @@ from trunkline.lake.propagation import Change, spread
 from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobInput
 from trunkline.model.streams import Batch, Flow
+from trunkline.model.told import Kind, of_place
 from trunkline.storage.catalog import Session as Transaction
 from trunkline.storage.catalog import commits, flows, jobs
 from trunkline.storage.crashpoints import crashpoint
@@ -93,7 +94,7 @@ class Publisher:
             if is_interval(context):
                 place = (self.claim.repo, context.branch)
                 change = Change(
-                    f"commit on {context.version.name}",
+                    of_place(Kind.COMMIT, context.version.name, context.branch, self.claim.job.id),
                     "stream",
                     {place: self.claim.job.id},
                     frozenset({place}),

@@ -36,6 +36,7 @@ from trunkline.lake import checkpoints
 from trunkline.lake.core import Core
 from trunkline.model.jobs import JobState
 from trunkline.model.streams import Flow
+from trunkline.model.told import said
 from trunkline.storage.catalog import flows, jobs
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import STREAMS, KeyMaker
@@ -278,10 +279,11 @@ class StreamRun:
         retry, job = context.spec.retry, self.claim.job
         if job.attempt < retry.tries:
             wait = min(retry.backoff * retry.factor ** (job.attempt - 1), retry.longest)
-            finishing.try_again(self.core, self.claim, context, reason, wait, None)
+            finishing.try_again(self.core, self.claim, context, said(reason), wait, None)
             return JobState.WAITING
         checked = self._publisher.checks if self._publisher else ()
-        finishing.fail(self.core, self.claim, context, JobState.FAILURE, reason, checked=checked)
+        told = said(reason)
+        finishing.fail(self.core, self.claim, context, JobState.FAILURE, told, checked=checked)
         return JobState.FAILURE
 
     def _note_finishing(self) -> None:

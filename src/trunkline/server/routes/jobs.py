@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Header, Query, Request
@@ -203,8 +204,11 @@ def rerun_set(call: Caller, set_id: str) -> Started:
 
 
 def _datums(call: Call, name: RepoName, job: str, state: str | None) -> Iterator[DatumInfo]:
-    found = call.lake.datums(f"{name.project}/{name.repo}@{job}", state)
-    return shown_datums(call, name, found)
+    key, found = call.lake._find(f"{name.project}/{name.repo}@{job}")
+    # Datums that were never run say why the job was not.
+    told = replace(found, told_reason=shown_job(call, found).told_reason)
+    inputs = [one.repo for one in found.inputs]
+    return shown_datums(call, name, inputs, call.lake._datums(key, told, state))
 
 
 def _of_set(call: Call, text: str) -> list[Job]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from trunkline.lake.graph import graph
 from trunkline.model.access import Permission
 from trunkline.model.columns import ColumnLineage
 from trunkline.model.commits import RepoName
 from trunkline.model.lineage import Graph, GraphEdge, Lineage
 from trunkline.model.refs import parse_repo
 from trunkline.server.calls import ANYBODY, Call, Caller, Needs, On, Routes
+from trunkline.server.hidden_inputs import shown_job
 from trunkline.server.hiding import Sees, visible_columns, visible_lineage
 from trunkline.server.paging import Limit
 
@@ -46,7 +48,7 @@ def get_column_lineage(call: Caller, ref: str, column: str | None = None) -> Col
 def get_graph(call: Caller, project: str, env: str | None = None) -> Graph:
     """Which pipelines read which repos, and how they are: those that the caller may read."""
     call.require_project_seen(project)
-    found = call.lake.bound(project=project).graph(env)
+    found = graph(call.lake._core, project, env, lambda job: shown_job(call, job))
     nodes = call.visible(found.nodes, lambda one: parse_repo(one.name))
     names = {one.name for one in nodes}
     edges = [GraphEdge(*one) for one in found.edges]

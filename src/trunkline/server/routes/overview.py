@@ -13,12 +13,12 @@ from trunkline.lake.overview import overview
 from trunkline.lake.search import search
 from trunkline.lake.sets import sets_page
 from trunkline.model.access import LAKE, Permission
-from trunkline.model.commits import Origin, RepoName
-from trunkline.model.overview import Found, Overview, OverviewNode, SetSummary, SettingInfo
+from trunkline.model.commits import RepoName
+from trunkline.model.overview import Found, Overview, SetSummary, SettingInfo
 from trunkline.sdk.settings import shown_settings
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ADMIN_LAKE, ANYBODY, Call, Caller, Routes
-from trunkline.server.hidden_inputs import HIDDEN, with_shown_causes, words_for
+from trunkline.server.hidden_inputs import shown_cause, shown_nodes
 from trunkline.server.paging import Cursor, Limit, decoded, encoded
 
 routes = Routes(tags=["overview"])
@@ -42,8 +42,7 @@ def get_overview(call: Caller, project: Project = None, at: At = None) -> Overvi
     if sees is None:
         return found
     edges = (one for one in found.edges if sees(one.source) and sees(one.target))
-    words = words_for(call)
-    nodes = (_shown(call, one, sees, words) for one in found.nodes if sees(one.name))
+    nodes = shown_nodes(call, (one for one in found.nodes if sees(one.name)))
     return replace(found, nodes=tuple(nodes), edges=tuple(edges))
 
 
@@ -54,8 +53,8 @@ def list_sets(
     """The changes of the lake with all that each caused, newest first: what the caller may read."""
     if project is not None:
         call.require_project_seen(project)
-    words = words_for(call)
-    page = sets_page(call.lake._core, project, limit, decoded(cursor), _sees(call), words)
+    shown = shown_cause(call)
+    page = sets_page(call.lake._core, project, limit, decoded(cursor), _sees(call), shown)
     return Page(page.items, encoded(page.rest) if page.rest else None)
 
 
@@ -87,18 +86,3 @@ def _sees(call: Call) -> Callable[[RepoName], bool] | None:
         return known[repo]
 
     return sees
-
-
-def _shown(
-    call: Call, node: OverviewNode, sees: Callable[[RepoName], bool], words: Callable[[str], str]
-) -> OverviewNode:
-    """A node without what a pipeline's reader may not know of its inputs."""
-    if call.may(Permission.MAINTAIN, node.name):
-        return node
-    head, job = node.head, node.job
-    if head is not None and head.origin != Origin.USER:
-        head = replace(head, message=words(head.message))
-    if job is not None:
-        job = with_shown_causes(job, not all(map(sees, node.inputs)), words)
-    inputs = tuple(one if sees(one) else HIDDEN for one in node.inputs)
-    return replace(node, head=head, job=job, inputs=inputs)

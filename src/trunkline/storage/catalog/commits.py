@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trunkline.model.commits import Commit, Origin, RepoCommit, RepoName
+from trunkline.model.told import Kind, Told
 from trunkline.storage.catalog import deletions
 from trunkline.storage.catalog.database import Row, Session
 
@@ -307,10 +308,9 @@ def remove(session: Session, repo: int, commit_ids: Sequence[str]) -> None:
         deletions.remove_commit(session, repo, commit_id)
         # A job without a commit to fill has nothing left to do.
         session.execute(
-            """UPDATE jobs SET state = 'killed', reason = 'its commit was removed',
-                   finished = :now, expires = 0
-               WHERE repo = :repo AND id = :id AND finished IS NULL""",
-            {**one, "now": session.now()},
+            """UPDATE jobs SET state = 'killed', reason = :reason, finished = :now,
+                   expires = 0 WHERE repo = :repo AND id = :id AND finished IS NULL""",
+            {**one, "now": session.now(), "reason": Told(Kind.COMMIT_REMOVED).to_text()},
         )
         session.execute("DELETE FROM commits WHERE repo = :repo AND id = :id", one)
 

@@ -10,7 +10,8 @@ import json
 from collections.abc import Iterable, Sequence
 
 from trunkline.model.commits import RepoName
-from trunkline.model.jobs import OVER, TIMED_OUT, Counts, Job, JobInput, JobState
+from trunkline.model.jobs import OVER, Counts, Job, JobInput, JobState
+from trunkline.model.told import NOTHING, Kind, Told
 from trunkline.storage.catalog.database import Row, Session
 
 _JOBS = """
@@ -40,8 +41,8 @@ def add(session: Session, repo: int, job: Job, pool: str = "", lane: str = "") -
             "version": job.version,
             "branch": job.branch,
             "state": str(job.state),
-            "reason": job.reason,
-            "cause": job.cause,
+            "reason": job.told_reason.to_text(),
+            "cause": job.told_cause.to_text(),
             "created": job.created,
             "priority": job.priority,
             "pool": pool,
@@ -53,6 +54,14 @@ def add(session: Session, repo: int, job: Job, pool: str = "", lane: str = "") -
             "environment": job.environment,
         },
     )
+
+
+def of_sets(session: Session, ids: Iterable[str]) -> dict[tuple[RepoName, str], Job]:
+    """The jobs of sets, by pipeline and set."""
+    given: dict[str, object] = {f"v{n}": one for n, one in enumerate(dict.fromkeys(ids))}
+    names = ", ".join(f":{name}" for name in given) or "NULL"
+    found = map(_job, session.all(f"{_SELECT} WHERE j.id IN ({names})", given))
+    return {(job.pipeline, job.id): job for job in found}
 
 
 def find(session: Session, repo: int, job_id: str) -> Job | None:
@@ -260,7 +269,7 @@ def overview(session: Session) -> dict[str, int]:
                    WHERE (j.state IN ('failure', 'unrunnable') OR j.reason LIKE :late)
                    AND j.environment = '' AND NOT EXISTS (SELECT 1 FROM jobs n WHERE n.repo = j.repo
                        AND n.branch = j.branch AND n.created > j.created)) AS jobs_failed""",
-        {"now": session.now(), "late": f"{TIMED_OUT}%"},
+        {"now": session.now(), "late": f"{Told(Kind.TIMED_OUT).to_text()[:-1]}%"},
     )
     assert row is not None
     names = ("pipelines", "jobs_waiting", "jobs_running", "jobs_failed")
@@ -328,7 +337,7 @@ def start(session: Session, repo: int, job_id: str) -> None:
 
 
 def wait(
-    session: Session, repo: int, job_id: str, reason: str, not_before: int, *, tried: bool = True
+    session: Session, repo: int, job_id: str, reason: Told, not_before: int, *, tried: bool = True
 ) -> None:
     """Give the job back, to be claimed again not before a moment; it may not count as a try."""
     session.execute(
@@ -339,7 +348,7 @@ def wait(
             "repo": repo,
             "id": job_id,
             "state": str(JobState.WAITING),
-            "reason": reason,
+            "reason": reason.to_text(),
             "not_before": not_before,
             "untried": 0 if tried else 1,
         },
@@ -351,7 +360,7 @@ def end(
     repo: int,
     job_id: str,
     state: JobState,
-    reason: str = "",
+    reason: Told = NOTHING,
     *,
     counts: Counts | None = None,
     index: tuple[str, str] | None = None,
@@ -370,7 +379,7 @@ def end(
             "repo": repo,
             "id": job_id,
             "state": str(state),
-            "reason": reason,
+            "reason": reason.to_text(),
             "now": session.now(),
             "counts": json.dumps(counts.to_dict()) if counts else None,
             "index_key": index[0] if index else None,
@@ -381,12 +390,12 @@ def end(
     return touched == 1
 
 
-def replace_reason(session: Session, repo: int, job_id: str, before: str, after: str) -> None:
+def replace_reason(session: Session, repo: int, job_id: str, before: Told, after: Told) -> None:
     """Say something else in place of a reason, if it is still that one."""
     session.execute(
         """UPDATE jobs SET reason = :after
            WHERE repo = :repo AND id = :id AND reason = :before""",
-        {"repo": repo, "id": job_id, "before": before, "after": after},
+        {"repo": repo, "id": job_id, "before": before.to_text(), "after": after.to_text()},
     )
 
 
@@ -481,8 +490,8 @@ def _job(row: Row) -> Job:
         version=row["version"],
         branch=row["branch"],
         state=JobState(row["state"]),
-        reason=row["reason"],
-        cause=row["cause"],
+        told_reason=Told.from_text(row["reason"]),
+        told_cause=Told.from_text(row["cause"]),
         created=row["created"],
         started=row["started"],
         finished=row["finished"],

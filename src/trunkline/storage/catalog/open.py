@@ -14,7 +14,7 @@ from trunkline.storage.catalog.sqlite import SqliteDatabase, translate
 from trunkline.storage.crashpoints import crashpoint
 
 # Raised by one with each migration.
-FORMAT = 8
+FORMAT = 9
 # Alembic keeps the migration that runs in a module: two at once would write to each other's.
 _ONE_AT_A_TIME = threading.Lock()
 

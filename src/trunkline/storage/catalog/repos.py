@@ -6,6 +6,8 @@ What goes by a repo's key finds a deleted one as well, what goes by names or lis
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from trunkline.model.commits import DEFAULT_BRANCH, Project, Repo, RepoKind, RepoName
 from trunkline.storage.catalog.database import Row, Session
 
@@ -73,6 +75,10 @@ def key_of(session: Session, name: RepoName) -> int | None:
 def name_of(session: Session, key: int) -> RepoName | None:
     row = session.one("SELECT project, name FROM repos WHERE key = :key", {"key": key})
     return RepoName(row["project"], row["name"]) if row else None
+
+
+def names_of(session: Session, keys: Iterable[int]) -> list[RepoName]:
+    return sorted(name for key in keys if (name := name_of(session, key)) is not None)
 
 
 def all_repos(session: Session, project: str | None = None) -> list[Repo]:

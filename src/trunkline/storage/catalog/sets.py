@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from trunkline.model.commits import Origin, RepoName
+from trunkline.model.told import Told
 from trunkline.storage.catalog.database import Session
 
 # The code of a pipeline counts as the pipeline's own; other repos of the system are nobody's.
@@ -39,7 +40,7 @@ class JobRow(NamedTuple):
     set_id: str
     repo: RepoName
     state: str
-    cause: str
+    cause: Told
     created: int
     finished: int | None
 
@@ -103,7 +104,7 @@ def jobs(session: Session, set_ids: Collection[str]) -> list[JobRow]:
             row["id"],
             RepoName(row["project"], row["name"]),
             row["state"],
-            row["cause"],
+            Told.from_text(row["cause"]),
             row["created"],
             row["finished"],
         )

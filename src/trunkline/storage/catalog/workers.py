@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trunkline.model.jobs import JobState
+from trunkline.model.told import Kind, Told
 from trunkline.model.workers import WorkerInfo
 from trunkline.storage.catalog.database import Session
 
@@ -38,11 +39,12 @@ def leave(session: Session, name: str) -> None:
     session.execute("DELETE FROM leases WHERE id = :id", {"id": _id(name)})
 
 
-def buried(session: Session, name: str, reason: str) -> int:
+def buried(session: Session, name: str) -> int:
     """A worker is dead for certain: others may have its jobs and ingests now; how many jobs.
 
     Each counts as tried, since the job may be what killed it.
     """
+    reason = Told(Kind.WORKER_LOST).to_text()
     values = {"name": name, "now": session.now(), "state": str(JobState.WAITING), "reason": reason}
     handed = session.execute(
         """UPDATE jobs SET state = :state, reason = :reason, not_before = :now, expires = 0,
