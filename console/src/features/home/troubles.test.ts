@@ -32,6 +32,8 @@ const node = (repo: string, more: Partial<Node> = {}): Node => ({
 const job = (state: "failure" | "success" | "unrunnable", id: string): Node["job"] => ({
   id,
   state,
+  told_reason: { kind: "nothing", places: [], who: "", what: "", text: "" },
+  told_cause: { kind: "nothing", places: [], who: "", what: "", text: "" },
   reason: "",
   cause: "",
   version: 1,

@@ -8,6 +8,8 @@ export function job(id: string, repo: string, more: Partial<Job> = {}): Job {
     version: 1,
     branch: "main",
     state: "success",
+    told_reason: { kind: "nothing", places: [], who: "", what: "", text: "" },
+    told_cause: { kind: "run", places: [], who: "", what: "", text: "" },
     reason: "",
     cause: "run by hand",
     created: "2026-01-01T00:00:00Z",
