@@ -219,7 +219,7 @@ def test_catalogs_are_made_at_once_by_threads(tmp_path):
 
 
 def test_what_was_told_of_jobs_before_there_were_kinds_is_kept_as_text(tmp_path: Path):
-    upgrade_to("old.db", tmp_path, "0007", 7)
+    upgrade_to("old.db", tmp_path, "0008", 8)
     rows = [
         ("a", "killed", "timed out after 3 s", "run by hand"),
         ("b", "failure", '{"kind": "timed out"} is no JSON of ours', "orders@main got 01"),
