@@ -230,7 +230,7 @@ def test_what_was_told_of_jobs_before_there_were_kinds_is_kept_as_text(tmp_path:
     with old.write() as session:
         session.execute("INSERT INTO projects VALUES ('default', '', 0)")
         session.execute(
-            """INSERT INTO repos (key, project, name, kind, description, created)
+            """INSERT INTO every_repo (key, project, name, kind, description, created)
                VALUES (1, 'default', 'r', 'output', '', 0)"""
         )
         for row in rows:

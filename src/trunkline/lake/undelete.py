@@ -141,8 +141,9 @@ def _pipeline(session: Session, row: DeletionRow, author: str) -> tuple[str, ...
         if source is None:
             lost = next((one for one in deletions.listed(session) if one.repo == edge.source), None)
             raise InUse(
-                f"{row.name} reads {lost.name if lost else 'a repo'}, which is deleted too.",
+                f"{row.name} reads {'{by}' if lost else 'a repo'}, which is deleted too.",
                 hint=f"Have that back first: trunkline undelete {lost.name if lost else 'NAME'}",
+                by=[lost.name] if lost else (),
             )
         if refs.branch(session, edge.source, edge.branch) is None:
             made = refs.Move(author, FOR_PIPELINE)

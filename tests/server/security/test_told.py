@@ -182,6 +182,9 @@ def test_who_uses_what_one_maintains_is_named_as_far_as_one_sees_it(tmp_path: Pa
             with pytest.raises(InUse, match="is read by .*got, what you may not see.$") as caught:
                 act("orders")
             assert caught.value.hint == "Ask an admin."
+        plan = ask("mo").deletion("repo", "orders")
+        assert plan.refused and "of-orders" not in str(plan)
+        assert "of-orders" in str(ask("root").deletion("repo", "orders"))
         with pytest.raises(InUse, match="got, of-orders"):
             ask("root").delete_repo("orders")
 

@@ -42,7 +42,11 @@ def deletion(
     else:
         raise Usage(f'"{kind}" is nothing that is deleted.', hint=f"One of {', '.join(KINDS)}.")
     found = call.lake.bound(project=project).deletion(kind, name, force, keep_repo)
-    return replace(found, readers=tuple(call.visible(found.readers, lambda one: one.repo)))
+    readers = tuple(call.visible(found.readers, lambda one: one.repo))
+    if readers != found.readers and found.refused:
+        # The refusal names them.
+        found = replace(found, refused="It is used by what you may not see. Ask an admin.")
+    return replace(found, readers=readers)
 
 
 @routes.GET("/deleted", ANYBODY)
