@@ -15,10 +15,10 @@ from tests.served import served
 from tests.server.security.world import WORD, World, a_world
 from trunkline.errors import NotAllowed, NotFound
 from trunkline.model.overview import Overview
+from trunkline.model.told import WORD as HIDDEN
 from trunkline.sdk.remote.lake import RemoteLake, connect
 from trunkline.sdk.settings import HIDDEN as SECRET
 from trunkline.sdk.settings import shown_settings
-from trunkline.server.hidden_inputs import WORD as HIDDEN
 from trunkline.settings import Settings
 
 

@@ -14,8 +14,8 @@ from tests.server.s3.doors import open_door
 from tests.server.security.asking import Way, send, ways
 from tests.server.security.world import PEOPLE, WORD, World, spec
 from trunkline.lake.keys import s3_access_key, s3_secret
+from trunkline.model.told import WORD as HIDDEN
 from trunkline.server.app import create_app
-from trunkline.server.hidden_inputs import WORD as HIDDEN
 from trunkline.server.service import Service
 
 VISIBLE = ("orders", "clicks", "sizes", "visible", "both", "sessions", "dark", "feed")
