@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import trunkline as tl
-from tests.oracle.doors import READERS, rows_of
+from tests.oracle.doors import READERS, can_read, rows_of
 from tests.oracle.model import Column, Condition, Row, Table, bag, meeting, told
 from tests.oracle.running import Wrong
 from tests.oracle.sql import Spark
@@ -198,6 +198,8 @@ class SetAside:
             return []  # a table without files: there is nothing that a reader could take for it
         found = []
         for door, read in READERS.items():
+            if not any(can_read(door, case.table) for case in cases):
+                continue
             try:
                 rows = rows_of(read(world, f"{source}q@main:/kept"), shown)
             except Exception as error:
