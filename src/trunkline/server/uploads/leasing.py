@@ -6,6 +6,8 @@ receipt, so one of a lease that was lost says nothing in a later transaction of 
 
 from __future__ import annotations
 
+import time
+
 from trunkline.errors import LeaseLost, Usage
 from trunkline.lake.core import Core
 from trunkline.lake.transaction import has_ended
@@ -31,8 +33,9 @@ def begin(core: Core, given: str | None, holder: str) -> OpenTransaction:
                 raise _gone(txn)
             leases.renew(session, txn)
         else:
-            # By the database's clock: this machine's own may be the one that is wrong.
-            if abs(id_millis(txn) - session.now() // 1000) > _CLOCKS_MILLIS:
+            # One of the two clocks may be the one that is wrong.
+            clocks = (session.now() // 1000, time.time() * 1000)
+            if min(abs(id_millis(txn) - now) for now in clocks) > _CLOCKS_MILLIS:
                 raise Usage(
                     "The id of the transaction tells another day.", hint="Set the clock right."
                 )
