@@ -24,7 +24,7 @@ def abuse(lake: Path, *options: str, **environ: str) -> dict[str, Any]:
         TIMEOUT,
     )  # fmt: skip
     report: dict[str, Any] = json.loads(done.out)
-    assert (done.code, report["lost"], report["wrong"]) == (0, [], []), done.err
+    assert (done.code, report["lost"], report["wrong"]) == (0, [], []), done.out
     return report
 
 

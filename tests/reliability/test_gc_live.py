@@ -71,6 +71,54 @@ def test_a_commit_that_another_gc_removed_does_not_stop_this_one(lake, monkeypat
     assert_no_orphans(lake)
 
 
+@pytest.mark.parametrize("late", range(4))
+def test_a_commit_that_gc_removed_does_not_stop_an_erasure(lake, monkeypatch, late):
+    """It was listed just before, at one of the places where all commits are looked at."""
+    with lake.commit("r@main") as commit:
+        commit.put("/kept", b"kept")
+        commit.put("/secret", b"secret")
+    lake.create_branch("r@gone", "main")
+    with lake.commit("r@gone") as commit:
+        for number in range(300):
+            commit.put(f"/{number}", b"%d" % number)
+    every_root, calls = commits.every_root, iter(range(1000))
+    with lake._core.database.read() as session:
+        listed_before = every_root(session)
+    lake.delete_branch("r@gone")
+    lake.gc(grace=0)
+    monkeypatch.setattr(
+        commits,
+        "every_root",
+        lambda session: listed_before if next(calls) == late else every_root(session),
+    )
+    report = lake.erase("r@main:/secret")
+    lake.gc(grace=0)
+    assert report.versions == 1
+    assert next(calls) > late
+    assert sorted(contents(lake, "r@main")) == ["/kept"]
+    assert_no_orphans(lake)
+
+
+def test_a_tree_that_an_erasure_wrote_anew_does_not_stop_gc(lake, monkeypatch):
+    """It was listed by this gc, and another removed it: the new one names what is kept."""
+    rows = [{"id": number} for number in range(3)]
+    lake.write_table("r@main:/t", rows)
+    lake.write_table("r@main:/t", rows)
+    first, second = (f for f in contents(lake, "r@main") if f.endswith(".parquet"))
+    with lake._core.database.read() as session:
+        before = {row["id"]: row for row in commits.every_root(session)}
+    lake.erase(f"r@main:{first}")
+    lake.gc(grace=0)
+    with lake._core.database.read() as session:
+        after = {row["id"]: row for row in commits.every_root(session)}
+    assert any(after[one]["root"] != before[one]["root"] for one in before)
+    with tl.open(lake.location) as other, monkeypatch.context() as patch:
+        patch.setattr(commits, "every_root", lambda session: list((after | before).values()))
+        other.gc(grace=0)
+    assert second in contents(lake, "r@main")
+    assert_no_orphans(lake)
+
+
 def test_a_writer_that_slept_through_its_lease_cannot_commit(lake, tmp_path):
     before = state(lake)
     process = start_job("put_slowly", tmp_path)

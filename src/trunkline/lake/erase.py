@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from trunkline.errors import CorruptObject, InUse, NotFound, Precondition
 from trunkline.lake.branches import refuse_open, refuse_read
@@ -13,7 +14,7 @@ from trunkline.lake.core import Core, repo_key, resolve_commit
 from trunkline.lake.files import lines_below
 from trunkline.lake.identity import check_store
 from trunkline.lake.lease import Lease
-from trunkline.lake.reach import new_ranges
+from trunkline.lake.reach import new_ranges, with_roots
 from trunkline.lake.redact import redact
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, RepoCommit, RepoKind, RepoName
@@ -168,11 +169,15 @@ def _repos(core: Core, name: RepoName) -> tuple[int | None, list[int]]:
 
 def _held(core: Core, repo: int, path: str) -> tuple[dict[Place, Entry], list[str]]:
     """Every version of a path, and the commits of the repo that have one."""
-    with core.database.read() as session:
-        roots = [row for row in commits.every_root(session) if row["repo"] == repo]
+    return with_roots(core, partial(_held_by, core, repo, path))
+
+
+def _held_by(
+    core: Core, repo: int, path: str, roots: list[Row]
+) -> tuple[dict[Place, Entry], list[str]]:
     held: dict[Place, Entry] = {}
     holders: list[str] = []
-    for row in roots:
+    for row in (one for one in roots if one["repo"] == repo):
         lines = lines_below(core.manifests.read(row["root"], row["root_hash"]), path)
         entries = [Entry.decode(line) for line in lines]
         held.update((place_of(entry), entry) for entry in entries)
@@ -267,8 +272,12 @@ def _other_places(
     core: Core, repos: Collection[int], path: str, held: set[Place]
 ) -> tuple[str, ...]:
     """Where else in the lake the same bytes are listed: copies by reference lose them too."""
-    with core.database.read() as session:
-        roots = commits.every_root(session)
+    return with_roots(core, partial(_places_in, core, repos, path, held))
+
+
+def _places_in(
+    core: Core, repos: Collection[int], path: str, held: set[Place], roots: list[Row]
+) -> tuple[str, ...]:
     keys = {key.encode() for key, _, _ in held}
     folder = path.rstrip("/") + "/"
     places: set[str] = set()

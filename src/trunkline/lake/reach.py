@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import zstandard
 
@@ -15,6 +16,7 @@ from trunkline.lake.jobobjects import name_kept, name_running
 from trunkline.lake.manifests import Lines, Tree, decompress
 from trunkline.lake.named import Named
 from trunkline.storage.catalog import (
+    Row,
     Session,
     commits,
     deletions,
@@ -25,6 +27,8 @@ from trunkline.storage.catalog import (
     repos,
 )
 from trunkline.storage.catalog.commits import Link
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +114,42 @@ def used_objects(core: Core, named: Named | None = None) -> set[str]:
         named.files(lines)
     named.others(staged)
     seen: set[str] = set()
-    for row in roots:
+    waiting = [(row["repo"], row["id"], row["root"], row["root_hash"]) for row in roots]
+    while waiting:
+        repo, commit_id, root, root_hash = waiting.pop()
         try:
-            tree = core.manifests.read(row["root"], row["root_hash"])
+            tree = core.manifests.read(root, root_hash)
             for lines in new_ranges(tree, seen):
                 named.files(lines)
         except CorruptObject:
-            # Another gc may have removed the commit since it was listed here.
             with core.database.read() as session:
-                if commits.find(session, row["repo"], row["id"]) is not None:
-                    raise
+                now = commits.find(session, repo, commit_id)
+            # Another gc may have removed the commit since it was listed here, or its tree, after
+            # an erasure wrote that anew: then the new one names the files that are left.
+            if now is not None and now.root == root:
+                raise
+            if now is not None:
+                waiting.append((repo, commit_id, now.root, now.root_hash))
             continue
-        named.tree(row["root"], row["root_hash"], tree)
+        named.tree(root, root_hash, tree)
     name_running(core, running, named)
     return named.keys
+
+
+def with_roots(core: Core, what: Callable[[list[Row]], T]) -> T:
+    """Do something with the trees of all commits, and again where some were removed meanwhile:
+    gc takes those that nothing leads to, and after an erasure those that were written anew.
+    """
+    while True:
+        with core.database.read() as session:
+            roots = commits.every_root(session)
+        try:
+            return what(roots)
+        except CorruptObject:
+            with core.database.read() as session:
+                now = {row["root"] for row in commits.every_root(session)}
+            if all(row["root"] in now for row in roots):
+                raise
 
 
 def new_ranges(tree: Tree, seen: set[str]) -> Iterator[Lines]:

@@ -10,15 +10,17 @@ anybody lives who might, and looks once more. What jobs keep is cleaned in `jobr
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 
 from trunkline.lake.changes import Changes, apply_unchecked
 from trunkline.lake.core import Core
 from trunkline.lake.jobredaction import redact_jobs
 from trunkline.lake.lease import Lease
 from trunkline.lake.manifests import INLINE_KEY, Lines, Range, Tree, range_id
+from trunkline.lake.reach import with_roots
 from trunkline.model.entries import Entry
 from trunkline.model.ids import new_id
-from trunkline.storage.catalog import Session, commits, erasures, leases
+from trunkline.storage.catalog import Row, Session, commits, erasures, leases
 from trunkline.storage.catalog.erasures import Place, place_of
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import KeyMaker
@@ -53,21 +55,11 @@ def _at_work(session: Session) -> bool:
 
 def _redact_trees(core: Core, gone: Collection[Place]) -> bool:
     """Write each tree anew that has bounds of erased files; whether there was one."""
-    with core.database.read() as session:
-        roots = {row["root"]: row["root_hash"] for row in commits.every_root(session)}
     keys = KeyMaker(new_id())
     lease = Lease(core, keys.txn, "erase")
     lease.take()
     try:
-        clean = _Clean(gone)
-        replaced: dict[str, tuple[str, str]] = {}
-        for root, root_hash in roots.items():
-            tree = core.manifests.read(root, root_hash)
-            if changes := clean.changes(tree):
-                pieces = clean.known(apply_unchecked(tree, changes))
-                key, digest, made = core.manifests.write(pieces, keys.manifest)
-                clean.keep(made)
-                replaced[root] = key, digest
+        replaced = with_roots(core, partial(_written_anew, core, gone, keys))
         if not replaced:
             return False
         crashpoint("erase.trees_written")
@@ -80,6 +72,22 @@ def _redact_trees(core: Core, gone: Collection[Place]) -> bool:
         return True
     finally:
         lease.give_back()
+
+
+def _written_anew(
+    core: Core, gone: Collection[Place], keys: KeyMaker, roots: list[Row]
+) -> dict[str, tuple[str, str]]:
+    """By root, what takes its place."""
+    clean = _Clean(gone)
+    replaced: dict[str, tuple[str, str]] = {}
+    for root, root_hash in {row["root"]: row["root_hash"] for row in roots}.items():
+        tree = core.manifests.read(root, root_hash)
+        if changes := clean.changes(tree):
+            pieces = clean.known(apply_unchecked(tree, changes))
+            key, digest, made = core.manifests.write(pieces, keys.manifest)
+            clean.keep(made)
+            replaced[root] = key, digest
+    return replaced
 
 
 class _Clean:
