@@ -22,7 +22,7 @@ from tests.oracle.sql import (
     arrow_expression,
     iceberg_filter,
 )
-from tests.oracle.tables import NUMBER
+from tests.oracle.tables import NUMBER, parted_by
 from tests.oracle.values import Kind, from_arrow
 from tests.oracle.worlds import World
 from tests.spark import shared_session
@@ -263,7 +263,14 @@ def can_read(door: str, table: Table) -> bool:
         # pyiceberg makes an empty array or map of structs of a null one.
         return not has_int96 and not any(map(_holds_many_structs, table.kinds))
     if door in OF_FILES:
-        return not has_int96 and table.layout != "evolved" and bool(table.rows)
+        if has_int96 or table.layout == "evolved" or not table.rows:
+            return False
+        told = [[row[place] for row in table.rows] for place in parted_by(table)]
+        # XML has no such characters, and clients do not ask for names in another spelling.
+        if door.startswith("s3") and any("\uffff" in str(v) for one in told for v in one):
+            return False
+        # pyarrow guesses the type of a folder's values, and has nothing to guess from in nulls.
+        return door == "s3 polars" or all(any(v is not None for v in one) for one in told)
     return True
 
 
