@@ -46,6 +46,25 @@ def test_a_pipeline_comes_back_paused_with_all_that_it_had(graph: Graph):
     assert graph.lake.fsck(deep=True).ok
 
 
+def test_nobody_stumbles_over_what_was_deleted(graph: Graph):
+    graph.put("orders", a="x")
+    graph.apply("b", "orders", ["false"])
+    graph.run()
+    graph.put("orders", a="y")
+    graph.run()
+    graph.lake.create_branch("orders@gone", "main")
+    lake = graph.lake
+    lake.delete_pipeline("b")
+    lake.delete_branch("orders@gone")
+    moments = [one.id for one in lake.sets()]
+    assert [node.name.repo for node in lake.overview().nodes] == ["orders", "rates"]
+    for moment in moments:
+        assert {node.name.repo for node in lake.overview(at=moment).nodes} <= {"orders", "rates"}
+    for text in ("b", "gone", *(moment[:8] for moment in moments)):
+        assert all(one.repo.repo != "b" for one in lake.search(text).items)
+    assert (lake.graph().edges, lake.status().pipelines) == ((), 0)
+
+
 def test_after_gc_nothing_of_it_is_left(idle: Graph):
     idle.put("orders", a="x")
     idle.apply("b", tl.cross(tl.pfs("orders", "/no"), tl.cron("tick", "@every 1h")), ["true"])

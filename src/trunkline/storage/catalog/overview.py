@@ -100,8 +100,8 @@ def versions(session: Session, at: At | None) -> dict[int, VersionRow]:
                   WHERE (created <= :time OR code = :set_id) AND environment = ''
                   GROUP BY repo"""
     rows = session.all(
-        f"""SELECT v.* FROM ({last}) AS last JOIN pipeline_versions v
-            ON v.repo = last.repo AND v.version = last.version""",
+        f"""SELECT v.* FROM ({last}) AS last JOIN repos r ON r.key = last.repo
+            JOIN pipeline_versions v ON v.repo = last.repo AND v.version = last.version""",
         _times(at),
     )
     return {
