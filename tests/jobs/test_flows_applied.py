@@ -193,6 +193,8 @@ def test_deleting_forgets_how_far_it_had_come(lake: Lake, keep: bool):
     lake.delete_pipeline("s", keep_repo=keep)
     with lake._core.database.read() as session:
         assert flows.find(session, repo) is None
+    lake.gc(grace=0)
+    with lake._core.database.read() as session:
         assert flows.batches(session, repo) == []
     assert (key(lake, "s") is not None) == keep
 

@@ -36,6 +36,7 @@ def test_a_pipeline_that_goes_while_it_is_asked_about(graph: Graph) -> None:
     graph.run_well()
     repo, job = graph.lake._find(f"copy@{graph.job('copy').id}")
     graph.lake.delete_pipeline("copy")
+    graph.lake.gc(grace=0)
     told = why_job(graph.lake._core, repo, job)
     assert "1 datum: 1 ran." in told
     assert not any(line.startswith("Why datums ran") for line in told)

@@ -251,6 +251,17 @@ def test_fields_of_structs_with_lists_and_structs_are_read(lake, condition, expe
     assert sorted(lake.sql("SELECT s.c.b FROM t WHERE s.c.b > 0").rows()) == [(3,), (5,)]
 
 
+@pytest.mark.parametrize(
+    "condition", ["s.a LIKE 'ab%'", "s.a LIKE '%c'", "s.a IN ('abc')", "s.a = 'abc'", "s.a >= 'a'"]
+)
+def test_null_in_a_field_meets_no_condition_that_all_others_meet(lake, condition):
+    """DuckDB leaves such a condition out if it takes the field for one that is never null."""
+    type_ = pa.struct([("a", pa.string()), ("l", pa.list_(pa.int32()))])
+    column = pa.array([{"a": "abc", "l": [1]}, {"a": None, "l": []}, None], type_)
+    put(lake, **{"a.parquet": parquet(n=[0, 1, 2], s=column)})
+    assert lake.sql(f"SELECT n FROM t WHERE {condition}").rows() == [(0,)]
+
+
 def test_nan_in_a_field_is_found(lake):
     column = pa.array([{"z": float("nan"), "a": 1}, {"z": 1.0, "a": 2}])
     put(lake, **{"a.parquet": parquet(n=[1, 2], s=column)})

@@ -251,7 +251,8 @@ class _Reader:
             there, its_type = has.get(name.casefold(), ("", ""))
             value = quoted(there)
             if there in hidden:
-                value = f"CASE WHEN {value} IS NULL THEN NULL ELSE {value} END"
+                # Not a CASE: DuckDB 2.0 takes fields of one that may be null for ones that are not.
+                value = f"TRY({value})"
             if not there:
                 value = f"CAST(NULL AS {type_})"
             elif its_type in _FROM_NS:
