@@ -65,4 +65,4 @@ def test_a_server_whose_clock_is_wrong_still_takes_what_is_sent(tmp_path, monkey
         monkeypatch.setattr(time, "time", lambda: right + 3 * 86_400)
         assert leasing.begin(lake._core, txn, "ada").id == txn
         with pytest.raises(Usage, match="another day"):
-            leasing.begin(lake._core, f"{int((right + 3 * 86_400) * 1000):012x}{txn[12:]}", "ada")
+            leasing.begin(lake._core, f"{int((right + 9 * 86_400) * 1000):012x}{txn[12:]}", "ada")

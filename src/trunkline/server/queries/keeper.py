@@ -266,13 +266,14 @@ class Keeper:
             with suppress(Exception):
                 query.interrupt()
             if now - query.stopped_at >= UNHEARD_SECONDS and not query.final:
-                late = isinstance(query.stopped, TimedOut | DiskFull)
-                query.end(QueryState.FAILED if late else QueryState.CANCELLED, query.stopped)
                 with self._changed:
                     if query in self._running:
                         self._running.remove(query)
                         self._unheard.add(query)
-                        self._start_next()
+                late = isinstance(query.stopped, TimedOut | DiskFull)
+                query.end(QueryState.FAILED if late else QueryState.CANCELLED, query.stopped)
+                with self._changed:
+                    self._start_next()
 
     def _look_at_spark(self, now: float) -> None:
         """End a Spark that does not hear: none of what it computes can be stopped otherwise."""
