@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.postgres import postgres
 from tests.reliability.conftest import mounted
 from tests.reliability.harness import finish, start
@@ -15,6 +17,8 @@ from tests.s3process import s3_process
 from trunkline.engine.home import spark_home
 
 TIMEOUT = 900
+# The minute is followed by `fsck --deep`, restored backups, and results computed from scratch.
+pytestmark = pytest.mark.timeout(TIMEOUT + 60)
 
 
 def abuse(lake: Path, *options: str, **environ: str) -> dict[str, Any]:
