@@ -145,8 +145,12 @@ def _waiting(session: Session, gone: list[Unreachable]) -> int:
 def _split(
     lost: Sequence[Unreachable], now: int, grace: int
 ) -> tuple[list[Unreachable], list[Unreachable]]:
-    gone = [x for x in lost if (x.since if x.since is not None else now) <= now - grace]
-    return gone, [x for x in lost if x not in gone]
+    gone: list[Unreachable] = []
+    waiting: list[Unreachable] = []
+    for one in lost:
+        since = now if one.since is None else one.since
+        (gone if since <= now - grace else waiting).append(one)
+    return gone, waiting
 
 
 def _repos(core: Core) -> set[int]:
