@@ -1,4 +1,4 @@
-"""The only way a branch moves: objects durable, manifests durable, one database transaction.
+"""How commits reach a branch: objects durable, manifests durable, one database transaction.
 
 Three outcomes. Committed. `BranchMoved`: nothing happened and a retry is safe; it is made here,
 by itself, wherever the paths do not overlap. `CommitUnknown`: the database went away in the
