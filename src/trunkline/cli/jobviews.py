@@ -15,12 +15,11 @@ from trunkline.model import yamltext
 from trunkline.model.words import job_words
 
 if TYPE_CHECKING:
-    from trunkline.lake.control import Backfill
     from trunkline.lake.pipelines import Applied
     from trunkline.model.egress import Delivery
     from trunkline.model.expectations import CheckResult
     from trunkline.model.flowstatus import IngestStatus, StreamStatus
-    from trunkline.model.jobs import DatumInfo, DatumInput, Job, LogLine
+    from trunkline.model.jobs import Backfill, DatumInfo, DatumInput, Job, LogLine
     from trunkline.model.pipelines import PipelineInfo
     from trunkline.model.streams import Batch
     from trunkline.schedule.outlook import NextTick

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from trunkline.errors import AmbiguousId, NotFound, Precondition, Usage
 from trunkline.lake.core import Core, repo_key, resolve, resolve_set
@@ -13,15 +12,15 @@ from trunkline.lake.propagation import Change, end_job, open_job, output_branch,
 from trunkline.model.commits import RepoName
 from trunkline.model.ids import is_id_like, is_id_prefix, new_id
 from trunkline.model.inputs import leaves
-from trunkline.model.jobs import BAD, Job, JobState
+from trunkline.model.jobs import BAD, Backfill, Job, JobState
 from trunkline.model.paths import is_name
 from trunkline.model.pipelines import INGEST
 from trunkline.model.refs import Ref
-from trunkline.model.time import Moment, to_rfc3339
 from trunkline.model.told import Kind, Told
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import (
     Session,
+    backfills,
     commits,
     environments,
     events,
@@ -32,37 +31,6 @@ from trunkline.storage.catalog import (
     repos,
 )
 from trunkline.storage.catalog.pipelines import Edge, PipelineRow
-
-
-@dataclass(frozen=True, slots=True)
-class Backfill:
-    """Jobs for commits of the past. Its progress is that of its jobs."""
-
-    id: str
-    pipeline: RepoName
-    branch: str
-    span: str
-    state: str
-    created: Moment
-    author: str
-    total: int = 0
-    done: int = 0
-    failed: int = 0
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            "pipeline": self.pipeline.repo,
-            "project": self.pipeline.project,
-            "branch": self.branch,
-            "span": self.span,
-            "state": self.state,
-            "total": self.total,
-            "done": self.done,
-            "failed": self.failed,
-            "created": to_rfc3339(self.created),
-            "author": self.author,
-        }
 
 
 def pause(core: Core, name: RepoName) -> None:
@@ -233,18 +201,8 @@ def backfill(
             raise Usage(f"A backfill cannot go to {branch}, where the present is.")
         if environments.owner(session, name.project, branch) is not None:
             raise Usage(f"A backfill cannot go to {branch}, which is an environment's.")
-        session.execute(
-            """INSERT INTO backfills (id, repo, branch, span, created, author)
-               VALUES (:id, :repo, :branch, :span, :now, :author)""",
-            {
-                "id": backfill_id,
-                "repo": row.repo,
-                "branch": branch,
-                "span": f"{len(span)} commits of {repos.name_of(session, edge.source)}",
-                "now": session.now(),
-                "author": author,
-            },
-        )
+        shown = f"{len(span)} commits of {repos.name_of(session, edge.source)}"
+        backfills.add(session, backfill_id, row.repo, branch, shown, author)
         for commit_id in span:
             there = commits.find(session, row.repo, commit_id)
             if there is not None and there.error is None:
@@ -308,37 +266,10 @@ def _at(session: Session, edge: Edge, commit_id: str) -> str | None:
 
 
 def find_backfill(session: Session, text: str) -> Backfill:
-    for one in backfills(session):
+    for one in backfills.listed(session):
         if one.id.startswith(text):
             return one
     raise NotFound(f'There is no backfill "{text}".', hint="trunkline backfill list shows them.")
-
-
-def backfills(session: Session) -> list[Backfill]:
-    rows = session.all(
-        """SELECT b.*, r.project, r.name,
-               (SELECT count(*) FROM jobs j WHERE j.backfill = b.id) AS total,
-               (SELECT count(*) FROM jobs j WHERE j.backfill = b.id
-                AND j.finished IS NOT NULL) AS done,
-               (SELECT count(*) FROM jobs j WHERE j.backfill = b.id
-                AND j.state IN ('failure', 'killed', 'unrunnable')) AS failed
-           FROM backfills b JOIN repos r ON r.key = b.repo ORDER BY b.created DESC"""
-    )
-    return [
-        Backfill(
-            row["id"],
-            RepoName(row["project"], row["name"]),
-            row["branch"],
-            row["span"],
-            "done" if row["done"] == row["total"] else row["state"],
-            row["created"],
-            row["author"],
-            row["total"],
-            row["done"],
-            row["failed"],
-        )
-        for row in rows
-    ]
 
 
 def steer_backfill(core: Core, text: str, action: str) -> Backfill:
@@ -346,9 +277,7 @@ def steer_backfill(core: Core, text: str, action: str) -> Backfill:
     with core.database.write() as session:
         found = find_backfill(session, text)
         state = {"pause": "paused", "resume": "running", "cancel": "cancelled"}[action]
-        session.execute(
-            "UPDATE backfills SET state = :state WHERE id = :id", {"id": found.id, "state": state}
-        )
+        backfills.set_state(session, found.id, state)
         if action == "cancel":
             repo = repo_key(session, found.pipeline)
             for job in jobs.listed(session, backfill=found.id, unfinished=True):

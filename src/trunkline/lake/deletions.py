@@ -13,7 +13,17 @@ from typing import Any
 from trunkline.lake.core import Core
 from trunkline.model.commits import Branch, RepoName, Tag
 from trunkline.model.deletions import Deleted
-from trunkline.storage.catalog import Session, deletions, leases, refs, repos, timing
+from trunkline.storage.catalog import (
+    Session,
+    access,
+    deletions,
+    deliveries,
+    flows,
+    leases,
+    refs,
+    repos,
+    timing,
+)
 
 BRANCH, TAG, REPO, PIPELINE = "branch", "tag", "repo", "pipeline"
 
@@ -69,21 +79,12 @@ def bury_repo(
     """Hide a repo with all that belongs to it. Who had its pipeline in hand has lost it."""
     scope = f"{name.project}/{name.repo}"
     # Its name may come to mean another repo, which nobody was given a role on.
-    grants = session.all(
-        "SELECT subject, role FROM grants WHERE scope = :scope ORDER BY subject", {"scope": scope}
-    )
-    session.execute("DELETE FROM grants WHERE scope = :scope", {"scope": scope})
-    for table, more in (("flows", ""), ("deliveries", "AND finished IS NULL")):
-        waits = "" if table == "flows" else ", state = 'waiting'"
-        session.execute(
-            f"""UPDATE {table} SET holder = NULL, expires = 0, fence = fence + 1 {waits}
-                WHERE repo = :key {more}""",
-            {"key": key},
-        )
     content = {
-        "grants": [[row["subject"], row["role"]] for row in grants],
+        "grants": access.take_grants(session, scope),
         "readers": list(readers),
     }
+    flows.take_away(session, key)
+    deliveries.take_away(session, key)
     position = deletions.record(session, kind, name, key, author, content=content, part_of=part_of)
     repos.hide(session, key, name)
     return position

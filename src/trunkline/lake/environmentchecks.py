@@ -18,14 +18,10 @@ def check_environments(session: Session) -> Iterator[tuple[str, str]]:
         if job.environment and (job.pipeline.project, job.environment) not in names:
             where = f"{job.pipeline}@{job.short_id}"
             yield where, f"waits in the environment {job.environment}, which is gone"
-    rows = session.all(
-        """SELECT DISTINCT repo, environment FROM environment_pipelines
-           WHERE repo IN (SELECT key FROM repos)"""
-    )
-    for row in rows:
-        name = repos.name_of(session, row["repo"])
-        if name is None or (name.project, row["environment"]) not in names:
-            yield str(name), f"is in the environment {row['environment']}, which is gone"
+    for repo, environment in environments.every_presence(session):
+        name = repos.name_of(session, repo)
+        if name is None or (name.project, environment) not in names:
+            yield str(name), f"is in the environment {environment}, which is gone"
 
 
 def _check(session: Session, one: Environment) -> Iterator[tuple[str, str]]:

@@ -79,7 +79,7 @@ def check(core: Core, deep: bool) -> FsckReport:
             report.problems += _check_refs(session, repo, str(name))
         roots = commits.every_root(session)
         staged = commits.every_staged(session)
-        rows = {(c["repo"], c["id"]): c for c in session.all("SELECT * FROM commits")}
+        rows = commits.every(session)
         erased = erasures.places(session)
         report.pending_erasures = len(erasures.pending(session))
         completed = erasures.completed(session)
@@ -167,13 +167,8 @@ def _check_refs(session: Session, repo: int, name: str) -> Iterator[Problem]:
                 yield Problem("hole", where, f"its parent {parent} is not there")
             elif links[parent].generation >= link.generation:
                 yield Problem("order", where, f"does not come after its parent {parent}")
-    for row in session.all(
-        """SELECT c.id, c.depth, p.depth AS above FROM commits c
-           JOIN commits p ON p.repo = c.repo AND p.id = c.parent
-           WHERE c.repo = :repo AND c.depth <> p.depth + 1""",
-        {"repo": repo},
-    ):
-        yield Problem("order", f"{name}@{row['id'][:12]}", "is not one deeper than its parent")
+    for commit_id in commits.not_below_parent(session, repo):
+        yield Problem("order", f"{name}@{commit_id[:12]}", "is not one deeper than its parent")
 
 
 class _Trees:

@@ -175,14 +175,9 @@ def _without_job(session: Session) -> list[Commit]:
     """Unfinished commits of outputs that no unfinished job will fill."""
     outputs = {repo.key for repo in repos.all_repos(session) if repo.kind is RepoKind.OUTPUT}
     coming = set(jobs.unfinished_places(session))
-    rows = session.all(
-        "SELECT repo, id FROM commits WHERE finished IS NULL AND origin = :origin",
-        {"origin": str(Origin.PIPELINE)},
-    )
-    lost = [
-        row for row in rows if row["repo"] in outputs and (row["repo"], row["id"]) not in coming
-    ]
-    found = [commits.find(session, row["repo"], row["id"]) for row in lost]
+    unfinished = commits.unfinished_of(session, Origin.PIPELINE)
+    lost = [place for place in unfinished if place[0] in outputs and place not in coming]
+    found = [commits.find(session, *place) for place in lost]
     return [commit for commit in found if commit is not None]
 
 

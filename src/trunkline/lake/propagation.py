@@ -8,7 +8,7 @@ shares its id, and each pipeline gets at most one commit of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from trunkline.lake.handover import Made, take_over
@@ -360,18 +360,13 @@ def _close_with_error(session: Session, repo: int, commit: Commit, error: str) -
     branch = refs.branch(session, repo, commit.branch)
     commits.move_below(session, repo, commit.id, branch.head if branch else None)
     parent = commits.find(session, repo, branch.head) if branch and branch.head else None
-    session.execute(
-        """UPDATE commits SET finished = :now, error = :error, root = :root,
-               root_hash = :root_hash, files = :files, size = :size
-           WHERE repo = :repo AND id = :id""",
-        {
-            "repo": repo,
-            "id": commit.id,
-            "now": session.now(),
-            "error": error,
-            "root": parent.root if parent else None,
-            "root_hash": parent.root_hash if parent else None,
-            "files": parent.files if parent else 0,
-            "size": parent.size if parent else 0,
-        },
+    failed = replace(
+        commit,
+        finished=session.now(),
+        error=error,
+        root=parent.root if parent else None,
+        root_hash=parent.root_hash if parent else None,
+        files=parent.files if parent else 0,
+        size=parent.size if parent else 0,
     )
+    commits.finish(session, repo, failed)

@@ -74,7 +74,7 @@ def needed_commits(
     for repo, commit_id in [*needed_by_jobs, *others]:
         if repo in heads:
             heads[repo].add(commit_id)
-    edges = session.all("SELECT repo, id, source_repo, source_id FROM provenance")
+    edges = commits.every_provenance(session)
     while True:
         needed = {repo: reachable(links[repo], heads[repo]) for repo in links}
         missing = [

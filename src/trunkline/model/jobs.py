@@ -269,3 +269,34 @@ class RunEvent:
 
 def _moment(micros: int | None) -> str | None:
     return to_rfc3339(micros) if micros is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """Jobs for commits of the past. Its progress is that of its jobs."""
+
+    id: str
+    pipeline: RepoName
+    branch: str
+    span: str
+    state: str
+    created: Moment
+    author: str
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "id": self.id,
+            "pipeline": self.pipeline.repo,
+            "project": self.pipeline.project,
+            "branch": self.branch,
+            "span": self.span,
+            "state": self.state,
+            "total": self.total,
+            "done": self.done,
+            "failed": self.failed,
+            "created": to_rfc3339(self.created),
+            "author": self.author,
+        }

@@ -14,14 +14,22 @@ from trunkline.model.overview import PAUSED
 from trunkline.model.pipelines import INGEST, TRANSFORMS, PipelineInfo, PipelineVersion
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
-from trunkline.storage.catalog import Session, environments, jobs, pipelines, repos, timing
+from trunkline.storage.catalog import (
+    Session,
+    backfills,
+    environments,
+    jobs,
+    pipelines,
+    repos,
+    timing,
+)
 
 if TYPE_CHECKING:
     from trunkline.jobs.listing import PipelinePlan
-    from trunkline.lake.control import Backfill
     from trunkline.lake.pipelines import Applied
     from trunkline.lake.versions import Declared, Reprocess
     from trunkline.model.environments import Environment
+    from trunkline.model.jobs import Backfill
     from trunkline.schedule.outlook import NextTick
     from trunkline.sdk.declarative import Lakeside
     from trunkline.sdk.reports import ApplyReport, PlanReport
@@ -187,10 +195,8 @@ class Pipelines(LakeBase):
         return made
 
     def backfills(self) -> list[Backfill]:
-        from trunkline.lake import control
-
         with self._core.database.read() as session:
-            return control.backfills(session)
+            return backfills.listed(session)
 
     def steer_backfill(self, backfill: str, action: str) -> Backfill:
         """Pause, resume or cancel a backfill."""

@@ -8,7 +8,7 @@ from trunkline.model.commits import Commit, RepoKind
 from trunkline.model.refs import Need
 from trunkline.sdk.base import LakeBase
 from trunkline.sdk.results import OpenCommit, Status
-from trunkline.storage.catalog import deliveries, flows, identity, jobs, refs, repos
+from trunkline.storage.catalog import commits, deliveries, flows, identity, jobs, refs, repos
 
 if TYPE_CHECKING:
     from trunkline.lake.erase import ErasureReport
@@ -29,7 +29,7 @@ class Upkeep(LakeBase):
                 for branch in refs.branches(session, repo.key)
                 if branch.open
             ]
-            count = session.one("SELECT count(*) AS n FROM commits")
+            count = commits.count(session)
             projects = len(repos.projects(session))
             counts: dict[str, Any] = jobs.overview(session)
             flowing = bool(flows.listed(session))
@@ -47,7 +47,7 @@ class Upkeep(LakeBase):
             self.project,
             projects,
             len(held),
-            count["n"] if count else 0,
+            count,
             sum(r.files for r in held),
             sum(r.size for r in held),
             tuple(open_commits),

@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from trunkline.errors import NotFound, Precondition, TrunklineError
-from trunkline.lake.control import Backfill
 from trunkline.model.access import LAKE, Permission
 from trunkline.model.commits import DEFAULT_PROJECT, Commit, Origin, RepoName
 from trunkline.model.flowstatus import StreamStatus
-from trunkline.model.jobs import DatumInfo, DatumInput, Job, JobInput
+from trunkline.model.jobs import Backfill, DatumInfo, DatumInput, Job, JobInput
 from trunkline.model.overview import PAUSED, OverviewNode
 from trunkline.model.pipelines import PipelineInfo
 from trunkline.model.streams import Batch

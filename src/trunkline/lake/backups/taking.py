@@ -38,7 +38,7 @@ from trunkline.lake.identity import refuse_store
 from trunkline.lake.lease import Lease
 from trunkline.lake.reach import used_objects
 from trunkline.model.ids import new_id
-from trunkline.storage.catalog import FORMAT, Session, erasures, flows, leases, repos
+from trunkline.storage.catalog import FORMAT, Session, erasures, flows, identity, leases, repos
 from trunkline.storage.catalog.dump import dump, load
 from trunkline.storage.catalog.open import open_database
 from trunkline.storage.objects.keys import DATA, JOBS, MANIFESTS, PACKS, STREAMS
@@ -88,7 +88,7 @@ def _copy_lake(
     core: Core, folder: Path, place: ObjectStore, backup_id: str, version: str
 ) -> Backup:
     with core.database.read() as session:
-        at, lake = session.now(), _lake_id(session)
+        at, lake = session.now(), identity.lake_id(session)
     rows = dump(read_addresses(folder).catalog, folder)
     catalog_hash = write_lines(place, base_of(backup_id) + CATALOG, rows)
     begun = Backup(backup_id, at, version, FORMAT, 0, 0, 0, catalog_hash, 0, lake,
@@ -215,11 +215,6 @@ def _listed_before(place: ObjectStore, lake: str) -> dict[str, Stored]:
             with suppress(CorruptObject):
                 return read_objects(place, one)
     return {}
-
-
-def _lake_id(session: Session) -> str:
-    row = session.one("SELECT value FROM meta WHERE name = 'lake'")
-    return str(row["value"]) if row else ""
 
 
 def _refuse_erasure(session: Session) -> None:

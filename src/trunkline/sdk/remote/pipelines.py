@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from trunkline.errors import Usage
-from trunkline.lake.control import Backfill
 from trunkline.lake.pipelines import Applied
 from trunkline.model.commits import Commit, RepoName
-from trunkline.model.jobs import DatumInfo
+from trunkline.model.jobs import Backfill, DatumInfo
 from trunkline.model.paths import validate_name
 from trunkline.model.pipelines import PipelineInfo
 from trunkline.model.refs import Need

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from trunkline.errors import NotAllowed, NotFound
-from trunkline.lake.control import Backfill
 from trunkline.lake.pipelines import Applied
 from trunkline.lake.versions import Declared
 from trunkline.model.access import Permission
 from trunkline.model.commits import Commit, RepoName
+from trunkline.model.jobs import Backfill
 from trunkline.model.pipelines import PipelineInfo
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.pipelines.spec.schema import json_schema

@@ -110,6 +110,15 @@ def remove_grant(session: Session, subject: str, scope: str) -> bool:
     return touched > 0
 
 
+def take_grants(session: Session, scope: str) -> list[list[str]]:
+    """Remove all grants on a scope: who had which role."""
+    rows = session.all(
+        "SELECT subject, role FROM grants WHERE scope = :scope ORDER BY subject", {"scope": scope}
+    )
+    session.execute("DELETE FROM grants WHERE scope = :scope", {"scope": scope})
+    return [[row["subject"], row["role"]] for row in rows]
+
+
 def admins(session: Session) -> list[str]:
     """Who can administer the lake now."""
     rows = session.all(

@@ -339,6 +339,35 @@ def with_error(session: Session) -> list[tuple[int, str]]:
     return [(row["repo"], row["id"]) for row in rows]
 
 
+def unfinished_of(session: Session, origin: Origin) -> list[tuple[int, str]]:
+    """Open commits of an origin: (repo, id)."""
+    rows = session.all(
+        "SELECT repo, id FROM commits WHERE finished IS NULL AND origin = :origin",
+        {"origin": str(origin)},
+    )
+    return [(row["repo"], row["id"]) for row in rows]
+
+
+def count(session: Session) -> int:
+    found = session.one("SELECT count(*) AS n FROM commits")
+    return int(found["n"]) if found else 0
+
+
+def every(session: Session) -> dict[tuple[int, str], Row]:
+    """All commits of the lake as they are stored, by repo and id."""
+    return {(row["repo"], row["id"]): row for row in session.all("SELECT * FROM commits")}
+
+
+def not_below_parent(session: Session, repo: int) -> list[str]:
+    """Commits whose depth is not that of their parent and one more."""
+    rows = session.all(
+        """SELECT c.id FROM commits c JOIN commits p ON p.repo = c.repo AND p.id = c.parent
+           WHERE c.repo = :repo AND c.depth <> p.depth + 1""",
+        {"repo": repo},
+    )
+    return [row["id"] for row in rows]
+
+
 def mark_forgotten(session: Session, repo: int, commit_id: str, at: int) -> None:
     session.execute(
         """UPDATE commits SET forgotten = :at, root = NULL, root_hash = NULL
@@ -431,6 +460,10 @@ def derived_places(session: Session, repo: int, commit_id: str) -> list[tuple[in
     return [
         (row["repo"], RepoCommit(RepoName(row["project"], row["name"]), row["id"])) for row in rows
     ]
+
+
+def every_provenance(session: Session) -> Sequence[Row]:
+    return session.all("SELECT repo, id, source_repo, source_id FROM provenance")
 
 
 def stage(session: Session, repo: int, commit_id: str, key: str) -> None:

@@ -219,6 +219,15 @@ def hand_back(session: Session, row: DeliveryRow, fence: int) -> None:
     )
 
 
+def take_away(session: Session, repo: int) -> None:
+    """Whoever holds one of the repo's has lost it; all that are not finished wait."""
+    session.execute(
+        """UPDATE deliveries SET holder = NULL, expires = 0, fence = fence + 1, state = 'waiting'
+           WHERE repo = :repo AND finished IS NULL""",
+        {"repo": repo},
+    )
+
+
 def end(
     session: Session,
     row: DeliveryRow,

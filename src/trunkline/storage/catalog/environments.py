@@ -111,6 +111,15 @@ def of_pipeline(session: Session, repo: int) -> list[Present]:
     return [_present(row) for row in rows]
 
 
+def every_presence(session: Session) -> list[tuple[int, str]]:
+    """Which pipelines, by repo, are in which environments."""
+    rows = session.all(
+        """SELECT DISTINCT repo, environment FROM environment_pipelines
+           WHERE repo IN (SELECT key FROM repos)"""
+    )
+    return [(row["repo"], row["environment"]) for row in rows]
+
+
 def register(
     session: Session, repo: int, name: str, version: int, base: int, edges: Iterable[Edge]
 ) -> None:

@@ -153,6 +153,14 @@ def let_go(session: Session, repo: int, fence: int) -> None:
     )
 
 
+def take_away(session: Session, repo: int) -> None:
+    """Whoever holds it has lost it, and can write nothing more."""
+    session.execute(
+        "UPDATE flows SET holder = NULL, expires = 0, fence = fence + 1 WHERE repo = :repo",
+        {"repo": repo},
+    )
+
+
 # -- batches -------------------------------------------------------------------------------
 
 
