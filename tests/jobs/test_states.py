@@ -686,6 +686,7 @@ def test_an_output_branch_that_is_moved_meanwhile_is_built_on_as_it_is_then(grap
     assert graph.files(f"b@{second}") == {"/a": "1", "/b": "2"}
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_pipeline_that_is_deleted_while_it_runs_leaves_nothing(graph: Graph, tmp_path):
     pids = tmp_path / "pids"
     graph.put("orders", a="bad")

@@ -32,7 +32,7 @@ from trunkline.jobs.spark import SparkEngine
 from trunkline.jobs.tally import Totals
 from trunkline.jobs.telling import Telling, telling
 from trunkline.lake.bell import bell_of
-from trunkline.lake.core import Core, repo_key
+from trunkline.lake.core import Core
 from trunkline.model.jobs import Counts, Job, JobState, RunEvent
 from trunkline.model.streams import Batch
 from trunkline.model.told import Kind, Told, said
@@ -322,13 +322,13 @@ class Worker:
             running.telling.ended(job)
         self._tell(None, job, batch)
         if ours and job.state is not JobState.SUCCESS:
-            self._report_unrunnable(job)
+            self._report_unrunnable((claim.repo, job.id))
 
-    def _report_unrunnable(self, failed: Job) -> None:
+    def _report_unrunnable(self, failed: tuple[int, str]) -> None:
         """Those that waited for it are over too, though nobody ran them."""
         found: dict[tuple[int, str], Job] = {}
         with self.core.database.read() as session:
-            waiting = [(repo_key(session, failed.pipeline), failed.id)]
+            waiting = [failed]
             while waiting:
                 for place in jobs.using(session, *waiting.pop(0), JobState.UNRUNNABLE):
                     job = jobs.find(session, *place)
