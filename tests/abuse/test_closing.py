@@ -10,9 +10,13 @@ import pytest
 
 import trunkline as tl
 from tests.served import through_door
-from trunkline.abuse import acts, closing
+from trunkline.abuse import acts, closing, run
 from trunkline.abuse.client import SHARED, Client, Common, Tally
 from trunkline.abuse.memory import Memory, data_of, remembered
+from trunkline.errors import InUse
+from trunkline.lake.lease import Lease
+from trunkline.model.ids import new_id
+from trunkline.storage.catalog import leases
 
 ACTS = 120
 
@@ -103,3 +107,35 @@ def test_a_backup_without_what_was_acknowledged_before_is_found(lake, tmp_path):
     found = closing.check_backups(memory, tmp_path / ".abuse")
     assert found.lost == [f"commit 0123 of client-0/own@main in backup {taken.id}"]
     assert found.wrong == []
+
+
+def test_a_backup_that_was_cut_off_keeps_no_one_from_the_end(lake, tmp_path):
+    """Its lease outlives it by ten minutes, in which gc is refused."""
+    memory, _ = at_work(lake, tmp_path)
+    left = Lease(lake._core, new_id(), "cut off", kind=leases.BACKUP)
+    left.take()
+    left.forget()
+    with pytest.raises(InUse):
+        lake.gc(grace=0)
+    stage = run._Stage(run.Plan(tmp_path, 1, 1, workers=0), memory.parent, None)
+    found = run._close(stage, memory, lambda line: None)
+    assert (found.lost, found.wrong) == ([], [])
+
+
+def test_an_end_that_cannot_be_is_a_finding(tmp_path):
+    (tmp_path / "memory.jsonl").touch()
+    plan = run.Plan(tmp_path / "nowhere", 1, 1, workers=0)
+    found = run._close(run._Stage(plan, tmp_path, None), tmp_path / "memory.jsonl", print)
+    assert found.lost == []
+    assert any(line.startswith("opening the lake: NotFound: ") for line in found.wrong)
+
+
+def test_a_part_of_the_end_that_fails_leaves_the_others(lake):
+    found = closing.Findings()
+
+    def fail() -> closing.Findings:
+        raise RuntimeError("no room")
+
+    found.add("gc", fail)
+    found.add("fsck", lambda: closing.examine(lake))
+    assert (found.lost, found.wrong) == ([], ["gc: RuntimeError: no room"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.postgres import postgres
+from tests.postgres import own_postgres
 from tests.reliability.conftest import mounted
 from tests.reliability.harness import finish, start
 from tests.reliability.test_table_s3 import PACKAGES
@@ -27,8 +27,9 @@ def abuse(lake: Path, *options: str, **environ: str) -> dict[str, Any]:
               environ=environ),
         TIMEOUT,
     )  # fmt: skip
+    assert done.code == 0, (done.code, done.out, done.err)
     report: dict[str, Any] = json.loads(done.out)
-    assert (done.code, report["lost"], report["wrong"]) == (0, [], []), done.out
+    assert (report["lost"], report["wrong"], report["not_made"]) == ([], [], []), done.out
     return report
 
 
@@ -57,13 +58,13 @@ def test_a_minute_on_a_disk_that_is_full_now_and_then(tmp_path):
 
 def test_a_minute_on_postgres_and_s3_with_two_servers_and_two_workers(tmp_path):
     """Any of them is killed, the database restarts, and clocks jump by an hour or a day."""
-    with s3_process() as s3:
+    with s3_process() as s3, own_postgres() as database:
         s3.create_bucket("abuse")
         report = abuse(
             tmp_path / "lake",
             *("--servers", "2", "--workers", "2", "--kill", "--clock"),
-            *("--catalog", postgres().url(postgres().empty_database())),
-            *("--store", "s3://abuse/lake", "--restart", postgres().restart_command()),
+            *("--catalog", database.url(database.empty_database())),
+            *("--store", "s3://abuse/lake", "--restart", database.restart_command()),
             TRUNKLINE_S3_ENDPOINT=s3.endpoint,
             TRUNKLINE_S3_REGION=REGION,
             TRUNKLINE_S3_ALLOW_HTTP="yes",

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -40,6 +40,7 @@ class Tally:
         self.cut_off = 0
         self.longest_wait = (0.0, "")
         self.wrong: list[str] = []
+        self.not_made: list[str] = []
 
     def count(self, kind: Counter[str], name: str) -> None:
         with self._lock:
@@ -56,6 +57,12 @@ class Tally:
     def blame(self, text: str) -> None:
         with self._lock:
             self.wrong.append(text)
+
+    def excuse(self, text: str) -> None:
+        """A fault that could not be made: no fault of the lake."""
+        with self._lock:
+            if text not in self.not_made:
+                self.not_made.append(text)
 
 
 @dataclass
@@ -107,13 +114,20 @@ class Client(threading.Thread):
         self._urls = urls
         self._tally = tally
         self._most = most
-        self._doing = ""
+        self.doing = "open"
         self._turn = 0
         self._cut = False
         self._lakes: list[Lake] = []
         self.act = 0
 
     def run(self) -> None:
+        try:
+            self._work()
+        except Exception as error:
+            said = str(error) if isinstance(error, Astray) else f"{type(error).__name__}: {error}"
+            self._tally.blame(f"{self.name}, act {self.act}, {self.doing}: {said}")
+
+    def _work(self) -> None:
         with ExitStack() as stack:
             lakes = [
                 stack.enter_context(sdk.open(url, self.project, author=self.name))
@@ -129,19 +143,10 @@ class Client(threading.Thread):
                 # Its own draw, so that what came before decides nothing about it.
                 draw = Random(f"{self._seed}/{self.number}/{self.act}")
                 (chosen,) = draw.choices(names, weights)
-                name = self._doing = chosen.__name__
-                try:
+                self.doing = chosen.__name__
+                with suppress(Refused):
                     chosen(self, draw)
-                except Refused:
-                    continue
-                except Astray as error:
-                    self._tally.blame(f"{self.name}, act {self.act}, {name}: {error}")
-                    return
-                except Exception as error:
-                    said = f"{type(error).__name__}: {error}"
-                    self._tally.blame(f"{self.name}, act {self.act}, {name}: {said}")
-                    return
-                self._tally.count(self._tally.acts, name)
+                    self._tally.count(self._tally.acts, self.doing)
 
     # -- asking ----------------------------------------------------------------------------
 
@@ -228,7 +233,7 @@ class Client(threading.Thread):
                     raise Astray(f"locked out for {waited:.0f} s: {error}") from None
                 time.sleep(_PAUSE)
             else:
-                self._tally.waited(time.monotonic() - began, self._doing)
+                self._tally.waited(time.monotonic() - began, self.doing)
                 return found
 
     def _settled(self, lake: Lake, ref: str, before: Tree, after: Tree) -> str:

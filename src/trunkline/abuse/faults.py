@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -15,11 +16,15 @@ from random import Random
 from trunkline.abuse.client import Tally
 from trunkline.abuse.processes import Process, Processes
 from trunkline.abuse.skew import set_clock
-from trunkline.errors import Precondition
+from trunkline.errors import Failed, Precondition
 
 Fault = Callable[[Random], None]
 
 _BACK_SECONDS = 30.0
+RESTART_SECONDS = 120.0
+"""Less than clients wait for an answer."""
+_ATTEMPTS = 3
+_LAST_LINES = 3
 PAUSES = (1.0, 6.0)
 """Between two faults, in seconds."""
 
@@ -64,7 +69,7 @@ class Faults(threading.Thread):
             try:
                 fault(self._draw)
             except Exception as error:
-                self._tally.blame(f"the fault {self.open} failed: {error}")
+                self._tally.excuse(f"{self.open}: {error}")
             self.open = ""
 
     def stop(self) -> None:
@@ -112,12 +117,41 @@ class Faults(threading.Thread):
             ballast.unlink(missing_ok=True)
 
     def _restart_catalog(self, draw: Random) -> None:
-        self._tally.count(self._tally.faults, "catalog")
-        subprocess.run(self._restart, shell=True, check=True, capture_output=True, timeout=120)
+        end = time.monotonic() + RESTART_SECONDS
+        said = ""
+        for _ in range(_ATTEMPTS):
+            # What stopped it and failed to start it again must not leave it like that.
+            if (left := end - time.monotonic()) <= 0:
+                break
+            if not (said := run_within(self._restart, left)):
+                self._tally.count(self._tally.faults, "catalog")
+                return
+            time.sleep(1)
+        raise Failed(said)
 
     def _jump(self, draw: Random) -> None:
         self._tally.count(self._tally.faults, "clock")
         set_clock(draw.choice(self._clocks), draw.choice((0, 3600, -3600, 86_400, -86_400)))
+
+
+def run_within(command: str, seconds: float) -> str:
+    """Run a shell's command; why it failed, in a line, or "" if it did not."""
+    # No pipes: a database that it starts would keep them open for as long as it lives.
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            command, shell=True, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            code = process.wait(max(0.0, seconds))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return f"{command!r} did not end within {seconds:.0f} s"
+        said.seek(0)
+        lines = said.read().decode(errors="replace").split("\n")
+    words = " / ".join([line.strip() for line in lines if line.strip()][-_LAST_LINES:])
+    return f"{command!r} ended with {code}: {words or 'it said nothing'}" if code else ""
 
 
 def small_disk(folder: Path, size: str = "512m") -> None:

@@ -11,13 +11,14 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Self
 from urllib.request import urlopen
 
 from trunkline.errors import Failed
 
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 STOP_SECONDS = 60.0
 _LAST_LINES = 3
 
@@ -85,7 +86,7 @@ class Process:
                 self._process.wait()
 
     def answers(self) -> bool:
-        with suppress(OSError), urlopen(f"{self.url}/healthz", timeout=5) as answer:
+        with suppress(OSError, HTTPException), urlopen(f"{self.url}/healthz", timeout=5) as answer:
             return bool(answer.status == 200)
         return False
 

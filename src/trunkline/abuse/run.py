@@ -11,11 +11,11 @@ from pathlib import Path
 
 from trunkline import sdk
 from trunkline.abuse import acts, closing, faults, flows, results
-from trunkline.abuse.client import SHARED, Client, Common, Tally
+from trunkline.abuse.client import PATIENCE, SHARED, Client, Common, Tally
 from trunkline.abuse.memory import Memory
 from trunkline.abuse.processes import Process, Processes, free_port
 from trunkline.abuse.skew import set_clock
-from trunkline.errors import AlreadyExists, Usage
+from trunkline.errors import AlreadyExists, Unavailable, Usage
 from trunkline.lake.create import addresses_of
 
 BESIDE = ".abuse"
@@ -28,6 +28,7 @@ _ENVIRON = {
     "TRUNKLINE_SPARK_MEMORY": "1GiB",
 }
 _EVERY = 5.0
+_END_SECONDS = 2 * PATIENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class Report:
     waited_for: str
     lost: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
+    not_made: tuple[str, ...] = ()
+    """Faults that could not be made, as a command that does not restart the database."""
 
     @property
     def good(self) -> bool:
@@ -79,6 +82,7 @@ class Report:
             "waited_for": self.waited_for,
             "lost": list(self.lost),
             "wrong": list(self.wrong),
+            "not_made": list(self.not_made),
         }
 
 
@@ -119,6 +123,7 @@ def abuse(plan: Plan, say: Say = lambda line: None) -> Report:
         *tally.longest_wait,
         tuple(found.lost),
         (*tally.wrong, *found.wrong),
+        tuple(tally.not_made),
     )
 
 
@@ -224,8 +229,11 @@ def _at_work(stage: _Stage, memory: Memory, tally: Tally, say: Say) -> None:
             # Faults first: who was cut off needs an answer to know what became of it.
             broken.stop()
             over.set()
+            end = time.monotonic() + _END_SECONDS
             for client in clients:
-                client.join()
+                client.join(max(0.0, end - time.monotonic()))
+                if client.is_alive():
+                    tally.blame(f"{client.name}, act {client.act}, {client.doing}: does not end")
 
 
 def _progress(began: float, tally: Tally, fault: str) -> str:
@@ -239,24 +247,32 @@ def _progress(began: float, tally: Tally, fault: str) -> str:
 
 
 def _close(stage: _Stage, memory: Path, say: Say) -> closing.Findings:
-    plan = stage.plan
-    with sdk.open(plan.lake, direct=True) as lake:
-        found = closing.Findings()
-        parts = []
+    """Whatever cannot be compared is a finding: a report there is in any case."""
+    plan, found = stage.plan, closing.Findings()
+    with closing.blaming(found.wrong, "opening the lake"), _opened(plan.lake) as lake:
         if plan.workers:
             say("running what still waits")
             time.sleep(LEASE_SECONDS)  # who was killed last has its jobs for so long
-            parts.append(results.finish(lake))
-            parts.append(results.compare(lake, memory))
+            found.add("running what still waits", lambda: results.finish(lake))
+            found.add("comparing results", lambda: results.compare(lake, memory))
         say("comparing what was acknowledged with what is there")
-        parts += [closing.compare(lake, memory), closing.examine(lake)]
-        lake.gc(grace=0)  # old lists of what was erased go with it
-        parts.append(closing.examine(lake, "the lake after gc"))
+        found.add("comparing", lambda: closing.compare(lake, memory))
+        found.add("fsck --deep", lambda: closing.examine(lake))
+        found.add("gc", lambda: closing.collect(lake))
     if not plan.store:
         lies = [stage.disk] if stage.disk else [plan.lake / ".trunkline"]
-        parts.append(closing.check_erased(memory, lies))
-    parts.append(closing.check_backups(memory, stage.folder))
-    for part in parts:
-        found.lost += part.lost
-        found.wrong += part.wrong
+        found.add("looking for what was erased", lambda: closing.check_erased(memory, lies))
+    found.add("backups", lambda: closing.check_backups(memory, stage.folder))
     return found
+
+
+def _opened(folder: Path) -> sdk.Lake:
+    """The lake, when its database and store are back."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return sdk.open(folder, direct=True)
+        except Unavailable:
+            if time.monotonic() > end:
+                raise
+            time.sleep(1)

@@ -14,7 +14,7 @@ import typer
 from trunkline.cli import session
 from trunkline.cli.arguments import App
 from trunkline.cli.text import count, printable
-from trunkline.errors import Usage
+from trunkline.errors import Precondition, Usage
 
 if TYPE_CHECKING:
     from trunkline.abuse.run import Report
@@ -67,7 +67,7 @@ def abuse(
 ) -> None:
     """Be hard on a lake that is made for it, and compare what is there with what was promised.
 
-    Exit code 1 if anything was lost or is wrong.
+    Exit code 1 if anything was lost or is wrong; else 6 if a fault could not be made.
     """
     from trunkline.abuse.run import Plan
     from trunkline.abuse.run import abuse as run_abuse
@@ -95,6 +95,8 @@ def abuse(
     run.output.item(report, _lines)
     if not report.good:
         raise typer.Exit(1)
+    if report.not_made:
+        raise typer.Exit(Precondition.exit_code)
 
 
 def _say(line: str) -> None:
@@ -103,9 +105,9 @@ def _say(line: str) -> None:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    for kind in ("lost", "wrong"):
+    for kind in ("lost", "wrong", "not_made"):
         for one in getattr(report, kind):
-            yield f"{kind}: {printable(one)}"
+            yield f"{kind.replace('_', ' ')}: {printable(one)}"
     acts, kills, faults = (sum(one.values()) for one in (report.acts, report.kills, report.faults))
     yield (
         f"{count(acts, 'act')} ({report.cut_off:,} cut off), {count(kills, 'kill')}, "
