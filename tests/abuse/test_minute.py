@@ -27,7 +27,7 @@ def abuse(lake: Path, *options: str, **environ: str) -> dict[str, Any]:
               environ=environ),
         TIMEOUT,
     )  # fmt: skip
-    assert done.code == 0, (done.code, done.out, done.err)
+    assert done.code == 0, f"exit code {done.code}\n{done.out}\n{done.err}"
     report: dict[str, Any] = json.loads(done.out)
     assert (report["lost"], report["wrong"], report["not_made"]) == ([], [], []), done.out
     return report
