@@ -17,7 +17,7 @@ PURE = ("model", "pipelines", "test_settings.py")
 # tours. They go next: what is left then is small enough to share out evenly.
 LONG = (
     "docs/test_console_blocks.py",
-    "docs/test_readme_served.py",
+    "docs/test_tutorial_served.py",
     "docs/test_sh_blocks.py",
     "examples",
     "console",

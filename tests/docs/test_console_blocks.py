@@ -8,7 +8,7 @@ import pytest
 
 from tests.docs.console import ROOT, blocks, first_difference, steps
 
-ALWAYS = ("README.md", "docs/quickstart.md")
+ALWAYS = ("README.md", "docs/quickstart.md", "docs/tutorial.md")
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),

@@ -374,8 +374,6 @@ def apply_jsonnet(scene: Scene) -> None:
 
 
 RUN: dict[str, Callable[[Scene], None]] = {
-    "README.md: trunkline config set spark.master": work,
-    "README.md: trunkline init --catalog postgresql://trunkline@db.example.org/lake": share,
     "docs/console.md: trunkline serve": serve,
     "docs/files.md: trunkline put orders@main:/rates.csv https://example.org/rates.csv": fetch,
     "docs/ingest.md: trunkline secret set events-token": push,
@@ -391,6 +389,8 @@ RUN: dict[str, Callable[[Scene], None]] = {
     "docs/running.md: trunkline config set spark.master": work,
     "docs/security.md: trunkline config set server.url": settle,
     "docs/security.md: trunkline config set sandbox.required": settle,
+    "docs/tutorial.md: trunkline config set spark.master": work,
+    "docs/tutorial.md: trunkline init --catalog postgresql://trunkline@db.example.org/lake": share,
 }
 NOT_RUN = {
     "README.md: make install": "made the .venv that runs this",

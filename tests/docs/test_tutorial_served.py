@@ -1,4 +1,4 @@
-"""What the README does, done by somebody who has only the address of a server and a token."""
+"""What the tutorial does, done by somebody who has only the address of a server and a token."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from tests.docs.console import ROOT, Ids, Shell, Step, compare, perform, steps
 from tests.serving import Serving, serving
 from tests.spark import SHORT_LIVED_CONF
 
-README = ROOT / "README.md"
+TUTORIAL = ROOT / "docs/tutorial.md"
 LEFT_OUT = {
-    "make demo": "makes lakes of its own",
     "trunkline init": "the lake is there",
     "trunkline gc": "for admins",
     "trunkline fsck --deep": "for admins",
@@ -49,14 +48,14 @@ def server(tmp_path: Path):
 
 
 @pytest.mark.timeout(600)
-def test_readme(server: tuple[Serving, str], tmp_path: Path):
+def test_tutorial(server: tuple[Serving, str], tmp_path: Path):
     running, token = server
     shell = Shell(tmp_path / "away")
     ids = Ids()
     try:
         shell.run(f"export TRUNKLINE_LAKE={running.url} TRUNKLINE_TOKEN={token}")
-        left_out = section(README, SERVES_ITSELF)
-        for step in steps(README):
+        left_out = section(TUTORIAL, SERVES_ITSELF)
+        for step in steps(TUTORIAL):
             if step.command in LEFT_OUT or step.line in left_out:
                 continue
             if WITHOUT in step.command:
