@@ -338,7 +338,9 @@ class DiskFull(Unavailable):
 
 
 class LeaseLost(Unavailable):
-    """The transaction was paused for longer than its lease, so its objects may be gone."""
+    """The transaction was paused for longer than its lease, or bytes that it holds were erased, so
+    its objects may be gone.
+    """
 
     code = "lease_lost"
 

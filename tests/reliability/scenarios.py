@@ -161,12 +161,17 @@ def _gc(lake: tl.Lake) -> None:
     lake.gc(grace=0)
 
 
-def _secrets(lake: tl.Lake) -> None:
-    """Bytes to erase, in a pack and in an object of their own, each with a neighbour to keep, and
-    a table, of which manifests know the bounds.
-    """
+def _put_secrets(lake: tl.Lake) -> None:
+    """Bytes to erase, in a pack and in an object of their own, each with a neighbour to keep."""
     files = {"/kept": b"kept", "/secret/small": SECRET, "/secret/large": SECRET * 60_000}
-    _commit(lake, "r@main", files)
+    with lake.commit("r@main", "secrets", key=KEY) as commit:
+        for path, data in files.items():
+            commit.put(path, data)
+
+
+def _secrets(lake: tl.Lake) -> None:
+    """And a table, of which manifests know the bounds."""
+    _put_secrets(lake)
     lake.write_table("r@main:/secret/table", [{"said": SECRET.decode()}])
 
 
@@ -307,8 +312,11 @@ SCENARIOS: dict[str, Scenario] = {
         _cron,
     ),
     "rewind a stream": Scenario(_rewind, ("stream.rewinding", "propagate.in_transaction"), _stream),
+    "put secrets": Scenario(_put_secrets, (*_PUT[1:-1], *(f"{point}:2" for point in _PUT[1:3]))),
     "erase": Scenario(
-        _erase, ("erase.after_record", "erase.half_done", "erase.trees_written"), _secrets
+        _erase,
+        ("erase.after_record", "erase.copies_gone", "erase.half_done", "erase.trees_written"),
+        _secrets,
     ),
     "migrate": Scenario(_migrate, ("migrate.before", "migrate.after")),
 }

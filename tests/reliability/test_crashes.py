@@ -119,6 +119,23 @@ def test_an_erasure_that_was_recorded_is_finished_after_a_crash(point: str, tmp_
         assert_sound(lake)
 
 
+@pytest.mark.parametrize("point", SCENARIOS["put secrets"].reaches)
+def test_what_a_killed_put_left_behind_is_erased_with_what_was_put_again(
+    point: str, ready, tmp_path
+):
+    folder, _, _ = ready("put secrets")
+    copy_lake(folder, tmp_path, dirs_exist_ok=True)
+    assert killed(job("act", tmp_path, "put secrets", TRUNKLINE_CRASH_AT=point))
+    assert SECRET in _all_bytes(tmp_path)
+
+    with tl.open(tmp_path) as lake:
+        SCENARIOS["put secrets"].act(lake)
+        lake.erase("r@main:/secret")
+        assert SECRET not in _all_bytes(tmp_path)
+        assert lake.read("r@main:/kept") == b"kept"
+        assert_sound(lake)
+
+
 def _all_bytes(folder: Path) -> bytes:
     """All that is stored, as it is and unpacked."""
     stored = folder / ".trunkline" / "objects"

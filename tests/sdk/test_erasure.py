@@ -14,15 +14,19 @@ import zstandard
 
 from tests.sdk.conftest import damage, data_objects, head, local, objects, put, tree
 from tests.sdk.test_pruning import derive
-from tests.served import home
+from tests.served import home, served
 from trunkline import Lake
-from trunkline.errors import Erased, InUse, NotFound
+from trunkline.errors import Erased, InUse, LeaseLost, NotFound
 from trunkline.lake import erase as erase_of
 from trunkline.lake.lease import Lease
+from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import RepoCommit, RepoName
 from trunkline.model.entries import Entry
 from trunkline.model.ids import new_id
+from trunkline.model.refs import parse_ref
+from trunkline.sdk.remote.lake import connect
 from trunkline.storage.catalog import erasures, leases
+from trunkline.storage.objects.keys import KeyMaker
 from trunkline.storage.objects.port import ObjectStore
 
 SECRET = b"the secret of Ada Lovelace"
@@ -295,6 +299,95 @@ def test_who_was_at_work_brings_no_bounds_back_and_loses_nothing(people: Lake):
     with core.database.read() as session:
         assert {row["done"] for row in session.all("SELECT done FROM erasures")} == {2}
     assert people.fsck(deep=True).ok
+
+
+# -- copies that no commit names -----------------------------------------------------------------
+
+
+def upload(lake: Lake, *contents: bytes) -> Transaction:
+    """A commit in the making whose bytes are in the store."""
+    transaction = Transaction(home(lake)._core, "bob")
+    transaction.lease.take()
+    draft = transaction.draft(parse_ref("orders@main"))
+    for number, content in enumerate(contents):
+        draft.changes.put_all([transaction.intake.add_bytes(f"/up/{number}", content)])
+    transaction.intake.flush()
+    return transaction
+
+
+def let_die(transaction: Transaction) -> None:
+    transaction.lease.give_back()
+
+
+def test_who_uploads_the_same_bytes_meanwhile_has_to_put_them_again(held: Lake):
+    uploading = upload(held, b"before", SECRET, b"after")
+    held.erase("orders:/ada")
+    assert found_anywhere(held) == []
+    with pytest.raises(LeaseLost, match="erased"):
+        uploading.commit()
+    uploading.abort()
+    assert "/up/0" not in tree(held, "orders")
+    upload(held, b"before", SECRET, b"after").commit()
+    assert tree(held, "orders")["/up/1"] == SECRET.decode()
+    assert held.fsck(deep=True).ok
+
+
+def test_through_a_server_too(held: Lake):
+    with served(home(held)) as url, connect(url, "default", home(held)._settings) as remote:
+        with pytest.raises(LeaseLost, match="erased"), remote.commit("orders") as commit:
+            commit.put("/copy", SECRET * 60_000)
+            put(held, "orders", large=SECRET * 60_000)
+            held.erase("orders:/large")
+            held.erase("orders:/ada")
+            assert found_anywhere(held) == []
+
+
+def test_who_uploads_something_else_is_not_disturbed(held: Lake):
+    secret = bytes(SECRET[:-1])
+    uploading = upload(held, secret, SECRET[1:], b"x" * 2_000_000)
+    held.erase("orders:/ada")
+    uploading.commit()
+    assert held.read("orders:/up/0") == secret
+    assert held.fsck(deep=True).ok
+
+
+def test_what_a_job_is_about_to_publish_is_its_own(held: Lake):
+    """What is computed from erased bytes is listed, and not erased."""
+    core = home(held)._core
+    job = Lease(core, new_id(), "worker", kind=leases.JOB)
+    job.take()
+    key = KeyMaker(job._id).pack()
+    core.objects.put(key, SECRET)
+    held.erase("orders:/ada")
+    assert core.objects.get(key) == SECRET
+    job.give_back()
+    put(held, "orders", ada=SECRET)
+    held.erase("orders:/ada")
+    assert found_anywhere(held) == []
+
+
+@pytest.mark.parametrize("files", [3, 100])
+def test_copies_are_found_among_many(lake: Lake, files: int):
+    contents = [f"name,said\n{SECRET.decode()} {number}\n".encode() for number in range(files)]
+    let_die(upload(lake, b"before", *contents[1:], b"after"))
+    other = upload(lake, b"name,said\nsomebody else\n")
+    put(lake, "orders", **{f"ada/{number}": content for number, content in enumerate(contents)})
+    assert len(found_anywhere(lake)) == 2
+    lake.erase("orders:/ada")
+    assert found_anywhere(lake) == []
+    other.commit()
+
+
+def test_a_secret_too_short_to_be_told_from_others(lake: Lake):
+    let_die(upload(lake, b"before", b"0815"))
+    alone, among = upload(lake, b"0815"), upload(lake, b"number 0815, or so")
+    put(lake, "orders", pin="0815")
+    lake.erase("orders:/pin")
+    with pytest.raises(LeaseLost):
+        alone.commit()
+    among.commit()
+    assert lake.read("orders:/up/0") == b"number 0815, or so"
+    assert len(found_anywhere(lake, b"0815")) == 1
 
 
 # -- several at once, and what fsck can tell -----------------------------------------------------

@@ -49,7 +49,7 @@ def claim_next(
         if found is None:
             return None
         txn = new_id()
-        leases.take(session, txn, "writer", holder)
+        leases.take(session, txn, leases.JOB, holder)
         job = found[1]
         if not job.is_stream:  # a batch is over before anybody could look
             events.emit(session, "job", job.pipeline, {"id": job.id, "state": str(job.state)})

@@ -45,7 +45,7 @@ from trunkline.model.tables import QUARANTINE, TABLE_FILE, Format, Schema, Table
 from trunkline.model.verification import Difference, Verdict, Verification
 from trunkline.pipelines.datums import datum_id, described
 from trunkline.pipelines.plan import IndexLine
-from trunkline.storage.catalog import commits, flows, jobs
+from trunkline.storage.catalog import commits, flows, jobs, leases
 from trunkline.storage.objects.intake import Intake
 from trunkline.tables.describe import describe_lines, recorded_spec
 from trunkline.tables.layout import is_hive
@@ -186,7 +186,7 @@ class _Verifying:
         """A run beside the lake, and a list for what it makes, which goes at the end."""
         txn = new_id()
         claim = _Scratch(self._repo, self._job, txn, f"jobs/{txn}-{self._repo}/")
-        lease = Lease(self._core, txn, self._core.options.author)
+        lease = Lease(self._core, txn, self._core.options.author, kind=leases.JOB)
         lease.take()
         made: list[Entry] = []
         try:

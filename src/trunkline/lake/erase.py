@@ -16,6 +16,7 @@ from trunkline.lake.identity import check_store
 from trunkline.lake.lease import Lease
 from trunkline.lake.reach import new_ranges, with_roots
 from trunkline.lake.redact import redact
+from trunkline.lake.remains import destroy_unnamed, unnamed_copies
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, RepoCommit, RepoKind, RepoName
 from trunkline.model.entries import Entry
@@ -224,6 +225,11 @@ def finish_erasures(core: Core) -> int:
     of_key: dict[str, list[Row]] = defaultdict(list)
     for row in pending:
         of_key[row["key"]].append(row)
+    if copies := unnamed_copies(core, of_key):
+        with core.database.read() as session:
+            _refuse_backup(session)
+        destroy_unnamed(core, copies)
+    crashpoint("erase.copies_gone")
     for key, rows in of_key.items():
         if spans := [(row["start"], row["size"]) for row in rows if row["start"] is not None]:
             _blank(core, key, spans)

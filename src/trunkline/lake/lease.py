@@ -58,7 +58,7 @@ class Lease:
         self._id = lease_id
         self._holder = holder
         self._pin = pin
-        self._kind = kind or ("reader" if pin else "writer")
+        self._kind = kind or ("reader" if pin else leases.WRITER)
         self._ended = threading.Event()
         self._held = False
         self._is_others = False
@@ -94,10 +94,19 @@ class Lease:
                     "The backup was paused for too long, and what it needs may be gone.",
                     hint="There is no new backup; run it again: what was copied stays there.",
                 )
-            raise LeaseLost(
-                f"Transaction {self._id[:12]} was paused for too long and lost its lease.",
-                hint="Nothing was changed; run it again.",
-            )
+            raise self._lost()
+
+    def _lost(self) -> LeaseLost:
+        return LeaseLost(
+            f"Transaction {self._id[:12]} lost its lease: it was paused for too long, "
+            "or bytes that it holds were erased.",
+            hint="Nothing was changed; run it again.",
+        )
+
+    def check_kept(self, session: Session) -> None:
+        """In the transaction of another's commit that names what it is for."""
+        if leases.find(session, self._id) is None:
+            raise self._lost()
 
     def _was_taken_anew(self, session: Session) -> bool:
         """Whether it ran out and its id was opened again: gc may have been there in between."""

@@ -27,6 +27,7 @@ CRASHPOINTS: dict[str, str] = {
     "migrate.before": "The catalog still has the old format.",
     "migrate.after": "The catalog has the new format; the caller has not been told.",
     "erase.after_record": "An erasure is on the record; every byte is still there.",
+    "erase.copies_gone": "Copies that no commit names are gone; what commits name is still there.",
     "erase.half_done": "Some of the bytes to erase are gone; the record does not say so yet.",
     "erase.trees_written": "Trees without bounds of what is erased are there; no commit has them.",
     "restore.objects_written": "All objects of a backup are restored; there is no catalog yet.",

@@ -12,14 +12,19 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.server.s3.doors import OpenDoor, open_door
-from trunkline.errors import PathClash
+from trunkline.errors import LeaseLost, PathClash
+from trunkline.lake.lease import Lease
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import RepoName
+from trunkline.model.ids import new_id
 from trunkline.model.refs import Ref
 from trunkline.sdk.lake import Lake, init
 from trunkline.server.s3.conditions import WriteCondition
 from trunkline.server.s3.failures import S3Error
 from trunkline.server.s3.gathering import Act, Gathering, Write
+from trunkline.storage.catalog import leases
+from trunkline.storage.objects.keys import KeyMaker
+from trunkline.storage.objects.whole import store_stream
 
 REF = Ref(RepoName("default", "orders"), "main")
 
@@ -138,6 +143,23 @@ def test_a_condition_is_looked_at_again_when_the_branch_moves(
     assert isinstance(error, S3Error)
     assert moved == [1]
     assert len(list(lake.log("orders"))) == 1
+
+
+def test_what_was_stored_is_not_committed_once_its_lease_is_gone(lake: Lake):
+    """Its bytes may be gone too."""
+    lease = Lease(lake._core, new_id(), "ann")
+    lease.take()
+    line = store_stream(lake._core.objects, KeyMaker(lease._id), "/large", b"x", ())
+
+    def large() -> Write:
+        return Write("PUT", [Act(b"/large", line=line, lease=lease)])
+
+    assert written(Gathering(lake._core), large()) == [None]
+    with lake._core.database.write() as session:
+        leases.end_writer(session, lease._id)
+    a, lost, b = written(Slow(lake, 2), put("/a"), large(), put("/b"))
+    assert (a, b) == (None, None)
+    assert isinstance(lost, LeaseLost)
 
 
 def test_nothing_to_do_is_no_commit(lake: Lake):

@@ -62,6 +62,26 @@ def test_a_killed_writer_leaves_only_something_to_sweep(folder: ObjectStore, key
     assert list(folder.abandoned()) == []
 
 
+def test_an_edit_is_swept_by_nobody_but_the_next(
+    folder: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """gc takes what it finds abandoned, at any moment."""
+    folder.put("packs/a", b"before")
+    (tmp_path / "store/tmp/edit.left").write_bytes(b"of one who was killed")
+    seen: list[str] = []
+    sync = os.fdatasync
+
+    def look(fd: int) -> None:
+        seen.extend(path.name for path in (tmp_path / "store/tmp").iterdir())
+        folder.delete(info.key for info in folder.abandoned())
+        sync(fd)
+
+    monkeypatch.setattr(os, "fdatasync", look)
+    folder.edit("packs/a", lambda data: b"after")
+    assert (len(seen), "edit.left" in seen) == (2, False)
+    assert folder.get("packs/a") == b"after"
+
+
 def test_objects_are_read_only_files(folder: ObjectStore, tmp_path: Path):
     folder.put("data/a", b"x")
     assert (tmp_path / "store/data/a").stat().st_mode & 0o222 == 0

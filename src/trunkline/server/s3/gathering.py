@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from trunkline.errors import TrunklineError, Unavailable
+from trunkline.errors import LeaseLost, TrunklineError, Unavailable
 from trunkline.lake.branches import writable_branch
 from trunkline.lake.changes import Changes
 from trunkline.lake.core import Core
+from trunkline.lake.lease import Lease
 from trunkline.lake.manifests import Tree
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, RepoName
@@ -35,6 +36,8 @@ class Act:
     path: bytes
     data: bytes | None = None
     line: bytes | None = None
+    lease: Lease | None = None
+    """Of a file that is stored already: without it the bytes may be gone."""
 
     @property
     def removes(self) -> bool:
@@ -104,7 +107,8 @@ class Gathering:
         try:
             self._together(place, batch)
         except (TrunklineError, S3Error) as error:
-            if len(batch) == 1 or isinstance(error, Unavailable):
+            shared = isinstance(error, Unavailable) and not isinstance(error, LeaseLost)
+            if len(batch) == 1 or shared:
                 _fail(batch, error)
                 return
             for write in batch:
@@ -127,6 +131,8 @@ class Gathering:
                 for act in (act for write in batch for act in write.acts):
                     if act.data is not None:
                         act.line = transaction.intake.add_bytes(act.path.decode(), act.data)
+                    if act.lease is not None:
+                        transaction.create(act.lease.check_kept)
                 draft.rework = partial(_changes, batch, staged)
                 draft.changes = draft.rework(self._core.tree(draft.base))
                 for write in batch:

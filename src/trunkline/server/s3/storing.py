@@ -48,7 +48,7 @@ def stored(door: Door, key: Key, author: str, pieces: Iterable[bytes]) -> Iterat
     lease.take()
     try:
         line = store_stream(door.core.objects, keys, key.path, bytes(start), rest)
-        yield Act(key.name, line=line)
+        yield Act(key.name, line=line, lease=lease)
     finally:
         lease.give_back()
 

@@ -15,7 +15,7 @@ from trunkline.model.ids import id_millis, is_id, new_id
 from trunkline.sdk.wire.files import OpenTransaction
 from trunkline.storage.catalog import commits, leases
 
-KIND = "upload"
+KIND = leases.UPLOAD
 _CLOCKS_MILLIS = 86_400_000
 # Renewed when so much of it is gone: not by every request.
 _FRESH_MICROS = leases.LEASE_MICROS - int(leases.RENEW_SECONDS * 1_000_000)
@@ -75,6 +75,7 @@ def drop(core: Core, txn: str, holder: str) -> bool:
 
 def _gone(txn: str) -> LeaseLost:
     return LeaseLost(
-        f"There is no open transaction {txn[:12]}: it has ended, or was paused for too long.",
+        f"There is no open transaction {txn[:12]}: it has ended, was paused for too long, "
+        "or bytes that it holds were erased.",
         hint="Nothing was changed; run it again.",
     )

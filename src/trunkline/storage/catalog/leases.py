@@ -11,6 +11,9 @@ LEASE_MICROS = 10 * 60 * 1_000_000
 RENEW_SECONDS = 60.0
 BACKUP = "backup"
 ERASE = "erase"
+WRITER = "writer"
+UPLOAD = "upload"
+JOB = "job"
 
 
 def take(
@@ -69,6 +72,14 @@ def release(session: Session, lease_id: str) -> bool:
 def end(session: Session) -> None:
     """All of them have run out. Only where it is known that nobody is at work."""
     session.execute("UPDATE leases SET expires = 0")
+
+
+def end_writer(session: Session, lease_id: str) -> None:
+    """Let somebody who writes files commit nothing more. A job makes its output from others."""
+    session.execute(
+        "DELETE FROM leases WHERE id = :id AND kind IN (:writer, :upload)",
+        {"id": lease_id, "writer": WRITER, "upload": UPLOAD},
+    )
 
 
 def live(session: Session) -> set[str]:

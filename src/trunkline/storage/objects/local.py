@@ -26,7 +26,8 @@ _FORBIDDEN = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
 # As much as is written before the disk is told to start: the sync at the end then waits less.
 _AHEAD = 16 << 20
 # A file that is locked while an object is exchanged, and is gone afterwards.
-_EDITING = f"{TEMPORARY}edit.lock"
+_EDITS = f"{TEMPORARY}edit."
+_EDITING = f"{_EDITS}lock"
 _PATIENCE = 60.0
 # Objects never change: take away the permission to do so by accident.
 _MODE = 0o444
@@ -52,8 +53,8 @@ class LocalStore:
         return LocalWriter(self, key)
 
     def edit(self, key: str, change: Callable[[bytes], Buffer]) -> None:
-        with self._editing():
-            self.put(key, change(self.get(key)))
+        with self._editing(), LocalWriter(self, key, "edit") as writer:
+            writer.write(change(self.get(key)))
 
     def get(self, key: str) -> bytes:
         with self._open(key) as fd:
@@ -101,7 +102,7 @@ class LocalStore:
                 raise self.writing(error) from None
 
     def abandoned(self) -> Iterator[ObjectInfo]:
-        return (info for info in self._walk(TEMPORARY) if info.key != _EDITING)
+        return (info for info in self._walk(TEMPORARY) if not info.key.startswith(_EDITS))
 
     def uri(self, key: str) -> str:
         from urllib.parse import quote  # slow to load, and most commands never ask
@@ -162,6 +163,8 @@ class LocalStore:
         """One who edits at a time, over all processes: the system ends it with its process."""
         fd = self._lock()
         try:
+            # Who was killed left what it was about to exchange; nobody else may be at it.
+            self.delete(one.key for one in self._walk(TEMPORARY) if _is_left(one.key))
             yield
         finally:
             # While it is locked: who waits for this file sees that it is gone, and makes another.
@@ -236,10 +239,11 @@ class LocalStore:
 class LocalWriter:
     """An object under a temporary name. The file is made by the first write."""
 
-    def __init__(self, store: LocalStore, key: str, any_name: bool = False) -> None:
-        self.key = key if any_name else check_key(key)
+    def __init__(self, store: LocalStore, key: str, temporary: str = "") -> None:
+        """With a temporary name other than its own, the key may be any."""
+        self.key = key if temporary else check_key(key)
         self._store = store
-        self._temporary = "loose" if any_name else key
+        self._temporary = temporary or key
         self._fd = -1
         self._path = ""
         self._written = 0
@@ -332,6 +336,10 @@ class _Reader:
         os.close(self._fd)
         if isinstance(error, OSError):
             raise self._store._reading(error, self._key) from None
+
+
+def _is_left(key: str) -> bool:
+    return key.startswith(_EDITS) and key != _EDITING
 
 
 def _start_writing(fd: int, start: int, stop: int) -> None:

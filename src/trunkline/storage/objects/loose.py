@@ -99,7 +99,7 @@ class LocalFiles:
         self._make(files, make)
 
     def writer(self, name: str) -> ObjectWriter:
-        return LocalWriter(self._store, name, any_name=True)
+        return LocalWriter(self._store, name, "loose")
 
     def copy(self, names: Mapping[str, str]) -> None:
         def make(target: str) -> None:
