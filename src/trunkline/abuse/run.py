@@ -258,10 +258,11 @@ def _close(stage: _Stage, memory: Path, say: Say) -> closing.Findings:
         say("comparing what was acknowledged with what is there")
         found.add("comparing", lambda: closing.compare(lake, memory))
         found.add("fsck --deep", lambda: closing.examine(lake))
+        if not plan.store:
+            # Before gc: an erasure that needs it to be done has said so too early.
+            lies = [stage.disk] if stage.disk else [plan.lake / ".trunkline"]
+            found.add("looking for what was erased", lambda: closing.check_erased(memory, lies))
         found.add("gc", lambda: closing.collect(lake))
-    if not plan.store:
-        lies = [stage.disk] if stage.disk else [plan.lake / ".trunkline"]
-        found.add("looking for what was erased", lambda: closing.check_erased(memory, lies))
     found.add("backups", lambda: closing.check_backups(memory, stage.folder))
     return found
 
