@@ -15,9 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.heldup import held_up
 from tests.ingest.feeds.lakes import Ingests
 from tests.reliability.scenarios import INGEST_POINTS
 from tests.waiting import until
+from trunkline.errors import SourceChanged
+from trunkline.ingests.feeds.folder import _opened
 from trunkline.model.streams import FlowState
 
 SETTLED = {"settle": 0.0}
@@ -147,6 +150,19 @@ def test_an_open_quote_costs_its_own_row_alone(lake: Ingests, inbox: Path) -> No
         ("6,\\xff,", "line 8: not UTF-8"),
         ('7,"b', f"line 9: {quote}"),
     ]
+
+
+def test_a_write_that_is_held_up_is_waited_for(inbox: Path) -> None:
+    file = inbox / "a.jsonl"
+    with held_up(file, "%d", 4_000_000):
+        for _ in range(6):
+            seen = file.stat()
+            try:
+                with _opened(file, (seen.st_size, seen.st_mtime_ns)) as stream:
+                    data = stream.read()
+            except SourceChanged:
+                continue
+            assert len(set(data)) == 1
 
 
 def test_a_file_that_grows_is_left_until_it_has_settled(lake: Ingests, inbox: Path) -> None:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from trunkline.errors import Failed, InvalidPath, SourceChanged
 from trunkline.ingests.feeds import reading, taken
@@ -33,6 +34,7 @@ from trunkline.lake.manifests import Tree
 from trunkline.lake.own_folders import is_own, own_folder, refuse_own
 from trunkline.model.paths import normalize_path
 from trunkline.pipelines.globs import Glob
+from trunkline.storage.objects.source import settled
 
 _hidden = ("_", ".")
 MOST_FILES = 10_000
@@ -222,8 +224,8 @@ class FolderFeed(Feed):
                     batch.removed += replaced
                     yield from self._archive(batch, relative, stat)
             elif kind == "files":
-                with open(local, "rb") as file:
-                    _unchanged(file.fileno(), stat, local)
+                with _opened(local, stat):
+                    pass
                 yield StoredFile(normalize_path("/" + relative), local)
             else:
                 if replaced is None:
@@ -231,10 +233,8 @@ class FolderFeed(Feed):
                     batch.done[relative] = taken.mark(stat)
                     return
                 batch.removed += replaced
-                with open(local, "rb") as file:
-                    _unchanged(file.fileno(), stat, local)
+                with _opened(local, stat) as file:
                     yield from reading.pieces(file, _label(relative), kind, self.site.source.bytes)
-                    _unchanged(file.fileno(), stat, local)
         except FileNotFoundError:
             return
         except PermissionError as error:
@@ -250,13 +250,11 @@ class FolderFeed(Feed):
         if taken.known(self._tree, relative, stat) is Known.CHANGED:
             batch.cleared.append(path)
         members = batch.members[relative] = set()
-        with open(local, "rb") as file:
-            _unchanged(file.fileno(), stat, local)
+        with _opened(local, stat) as file:
             label, most = _label(relative), self.site.source.bytes
             for member, piece in archive_pieces(file, label, path, self._format, most):
                 members.add(member)
                 yield piece
-            _unchanged(file.fileno(), stat, local)
 
     def _replaced(self, relative: str, stat: Stat) -> list[str] | None:
         """The files of the table that a changed file takes the place of."""
@@ -321,8 +319,16 @@ def _walk(root: Path, folder: Path, but: str) -> Iterator[tuple[str, Stat]]:
                 continue  # gone between the listing and the look
 
 
-def _unchanged(file: int, stat: Stat, local: Path) -> None:
-    now = os.fstat(file)
+@contextmanager
+def _opened(local: Path, stat: Stat) -> Iterator[BinaryIO]:
+    """A file to read from, that must be as it was seen, before and after."""
+    with open(local, "rb") as file:
+        _unchanged(settled(bytes(local), file.fileno()), stat, local)
+        yield file
+        _unchanged(os.fstat(file.fileno()), stat, local)
+
+
+def _unchanged(now: os.stat_result, stat: Stat, local: Path) -> None:
     if (now.st_size, now.st_mtime_ns) != stat:
         raise SourceChanged(f"{local} changed while it was read.", hint="It is read again.")
 

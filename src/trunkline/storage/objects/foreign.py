@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from trunkline import errors
 from trunkline.model.suggest import shown
+from trunkline.storage.objects.source import OPEN_FLAGS, settled
 
 if TYPE_CHECKING:
     from trunkline.storage.objects.cloud import CloudStore
@@ -24,7 +25,6 @@ SCHEMES = ("s3", "gs", "az", "file")
 _PIECE = 4 << 20
 _PLAIN = "/=+,@:"
 """What a path may have and an address need not quote. Hashes of entries depend on it."""
-_OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _invalid = re.compile(r'Path "((?:[^"\\]|\\.)*)"').search
 
 
@@ -210,18 +210,19 @@ class LocalFiles:
 
     def read(self, key: str, version: str, start: int, length: int) -> Iterator[bytes]:
         try:
-            fd = os.open("/" + key, _OPEN)
+            fd = os.open("/" + key, OPEN_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
             raise FileNotFoundError(key) from None
         except OSError as error:
             raise _unreadable(key, error) from None
         try:
-            _same(key, fd, version)
+            _same(key, os.fstat(fd), version)
+            _same(key, settled("/" + key, fd), version)
             os.lseek(fd, start, os.SEEK_SET)
             while length > 0 and (piece := os.read(fd, min(_PIECE, length))):
                 length -= len(piece)
                 # Only what was there after it was read is known to be of this version.
-                _same(key, fd, version)
+                _same(key, os.fstat(fd), version)
                 yield piece
         except OSError as error:
             raise _unreadable(key, error) from None
@@ -265,8 +266,16 @@ def _local(key: str, status: os.stat_result) -> Found:
     return Found(key, status.st_size, str(modified), modified // 1000, stamp)
 
 
-def _same(key: str, fd: int, version: str) -> None:
-    found = _local(key, os.fstat(fd))
+def settled_file(key: str) -> Found:
+    """A file of this computer, when its time can tell of all further writes."""
+    try:
+        return _local(key, settled("/" + key))
+    except OSError as error:
+        raise _unreadable(key, error) from None
+
+
+def _same(key: str, status: os.stat_result, version: str) -> None:
+    found = _local(key, status)
     if version not in (found.version, found.exact):
         raise VersionGone(key)
 

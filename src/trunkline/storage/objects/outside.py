@@ -28,6 +28,7 @@ from trunkline.storage.objects.foreign import (
     Place,
     VersionGone,
     open_bucket,
+    settled_file,
     split_url,
 )
 from trunkline.storage.objects.keys import LONGEST_KEY, OUTSIDE, check_key
@@ -160,6 +161,8 @@ class Outside:
 
     def line(self, path: str, place: Place, found: Found) -> bytes:
         """The line of an entry that refers to what was found."""
+        if found.stamp:
+            found = settled_file(place.key)
         digest = identity(place.url, found.size, found.version)
         if found.stamp:
             fact = self.known.get(digest)

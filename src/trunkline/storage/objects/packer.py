@@ -6,7 +6,6 @@ Costs are per file, so the loop over files is written for speed and touches noth
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 
 from blake3 import blake3
@@ -15,15 +14,7 @@ from trunkline import errors
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.storage.objects.port import Buffer, ObjectStore, ObjectWriter
-from trunkline.storage.objects.source import (
-    OPEN_FLAGS,
-    TICK,
-    changed,
-    not_a_file,
-    same,
-    settled,
-    unreadable,
-)
+from trunkline.storage.objects.source import changed, open_source, same, unreadable
 
 PACK_LIMIT = 1 << 20
 PACK_SIZE = 64 << 20
@@ -66,25 +57,15 @@ class Packer:
         lines: list[bytes] = []
         total = 0
         limit = self._limit
-        os_open, fstat, read, close, flags = os.open, os.fstat, os.read, os.close, OPEN_FLAGS
+        fstat, read, close = os.fstat, os.read, os.close
         append, hasher, line_of = lines.append, blake3, self._append
-        recent = time.time_ns() - TICK
         for path, local, known in jobs:
+            fd, before = open_source(local)
             try:
-                fd = os_open(local, flags)
-            except OSError as error:
-                raise unreadable(local, error) from None
-            try:
-                before = fstat(fd)
-                if before.st_mode & 0o170000 != 0o100000:
-                    raise not_a_file(local, before.st_mode)
                 size = before.st_size
                 if size > limit:
                     append(LARGE)
                     continue
-                if before.st_mtime_ns > recent:
-                    before = settled(fd, local)
-                    size = before.st_size
                 # One byte more than expected: a file that grew shows itself.
                 data = read(fd, size + 1)
                 if len(data) != size or not same(before, fstat(fd)):

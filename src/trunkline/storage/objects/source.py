@@ -1,4 +1,12 @@
-"""Local files as they are being stored: opened with care, and checked for changes."""
+"""Local files as they are being stored: opened with care, and checked for changes.
+
+A file is whole if its size and its time of change are the same before and after it is read. That
+holds because the state before is a settled one: no write was under way, and its time is so old
+that every later write has another. What this cannot tell: a writer that pauses between two
+writes, one that writes to mapped memory (its time changes with the first write to a page, not
+with the later ones), one that sets the time back, and writes from other computers to a shared
+file system before it knows of them.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +19,13 @@ from trunkline import errors
 # A pipe opened without O_NONBLOCK waits for its other end.
 OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
-# File times stand still for some milliseconds: two writes may have the same one.
-TICK = 20_000_000
+# CLOCK_REALTIME_COARSE, by which the kernel dates changes. It stands still for some milliseconds,
+# longer on a machine that has too much to do: two writes may have the same time.
+_CLOCK = 5
+_TICK = 20_000_000
+_SECOND = 1_000_000_000
 _PATIENCE = 20
+_NOWHERE = (1 << 63) - 1
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -31,26 +43,54 @@ def open_source(local: str | bytes) -> tuple[int, os.stat_result]:
     except OSError as error:
         raise unreadable(local, error) from None
     try:
-        status = os.fstat(fd)
+        status = settled(local, fd)
         if not stat.S_ISREG(status.st_mode):
-            raise not_a_file(local, status.st_mode)
-        if status.st_mtime_ns > time.time_ns() - TICK:
-            status = settled(fd, local)
+            raise _not_a_file(local, status.st_mode)
     except BaseException:
         os.close(fd)
         raise
     return fd, status
 
 
-def settled(fd: int, local: str | bytes) -> os.stat_result:
-    """The state of a file that was written to just now, when it can tell of further writes."""
+def settled(local: str | bytes, fd: int = -1) -> os.stat_result:
+    """The state of a file, when it can tell of all further writes. Of an open one, no write that
+    began before is still under way.
+
+    A file with a time in the future, by a clock that is not ours or by will, is taken as it is.
+    """
     for _ in range(_PATIENCE):
-        status = os.fstat(fd)
-        young = status.st_mtime_ns + TICK - time.time_ns()
-        if not 0 < young <= TICK:
+        began = time.clock_gettime_ns(_CLOCK)
+        if fd >= 0:
+            _await_writer(fd)
+        status = os.stat(local) if fd < 0 else os.fstat(fd)
+        tick = grain(status)
+        modified = status.st_mtime_ns
+        if modified <= began - tick or not stat.S_ISREG(status.st_mode):
             return status
-        time.sleep(young / 1e9)
+        ended = time.clock_gettime_ns(_CLOCK)
+        if modified > ended + tick:
+            return status
+        time.sleep(max(0, modified + tick - ended) / _SECOND)
     raise changed(local)
+
+
+def grain(status: os.stat_result) -> int:
+    """The nanoseconds within which two writes to a file may have the same time."""
+    # Whole seconds: FAT has every other one, old ext3 and NFS each. A ctime is never set by will.
+    return _TICK if status.st_ctime_ns % _SECOND else 2 * _SECOND
+
+
+def _await_writer(fd: int) -> None:
+    """Wait until the write to a file that is under way has ended.
+
+    A write dates the file first and copies its bytes then, and may be held up in between for as
+    long as the machine is busy, or its disk. Reading does not wait for it (XFS alone does), but
+    asking for data does, and where there cannot be any it has no other effect.
+    """
+    try:
+        os.lseek(fd, _NOWHERE, os.SEEK_DATA)
+    except OSError:
+        return
 
 
 def same(before: os.stat_result, after: os.stat_result) -> bool:
@@ -61,7 +101,7 @@ def unreadable(local: str | bytes, error: OSError) -> errors.TrunklineError:
     return errors.SourceUnreadable(f"Cannot read {shown(local)}: {error.strerror or error}.")
 
 
-def not_a_file(local: str | bytes, mode: int) -> errors.TrunklineError:
+def _not_a_file(local: str | bytes, mode: int) -> errors.TrunklineError:
     kind = _KINDS.get(stat.S_IFMT(mode), "not a file")
     return errors.SourceUnreadable(f"Cannot read {shown(local)}: it is {kind}, not a file.")
 
