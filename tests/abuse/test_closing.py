@@ -28,7 +28,7 @@ def lake(tmp_path: Path) -> Iterator[tl.Lake]:
         yield made
 
 
-def at_work(lake: tl.Lake, folder: Path, seed: int = 1) -> tuple[Path, Tally]:
+def at_work(lake: tl.Lake, folder: Path, seed: int = 20) -> tuple[Path, Tally]:
     """So many acts of one client; what it remembers."""
     beside = folder / ".abuse"
     beside.mkdir()
@@ -45,11 +45,13 @@ def at_work(lake: tl.Lake, folder: Path, seed: int = 1) -> tuple[Path, Tally]:
 
 
 def test_a_lake_that_kept_all_has_nothing_lost(lake, tmp_path):
-    memory, _ = at_work(lake, tmp_path)
+    memory, tally = at_work(lake, tmp_path)
+    assert {act.__name__ for act in acts.ACTS} == set(tally.acts)
     found = closing.compare(lake, memory)
     assert (found.lost, found.wrong) == ([], [])
     known = closing.expected(remembered(memory))
     assert known.erased
+    assert known.removed
     assert known.tags
     assert known.shared[SHARED]
 

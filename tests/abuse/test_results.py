@@ -16,7 +16,7 @@ def test_rows_are_compared_one_by_one(tmp_path):
     known = expected(remembered(memory.path))
     with tl.init(tmp_path / "lake") as lake:
         versions: dict[str, int] = {}
-        flows.prepare(lake, tmp_path / "drops", versions)
+        flows.prepare(lake, tmp_path, versions)
         lake.write_table(flows.SALES, flows.rows_of(1, 2, 3)[:2])
         lake.write_table(flows.SALES, [*flows.rows_of(1, 2, 1), *flows.rows_of(1, 3, 1)])
         rows = lake.table(flows.SALES).arrow(["id"])["id"].to_pylist()

@@ -66,3 +66,10 @@ def test_a_server_whose_clock_is_wrong_still_takes_what_is_sent(tmp_path, monkey
         assert leasing.begin(lake._core, txn, "ada").id == txn
         with pytest.raises(Usage, match="another day"):
             leasing.begin(lake._core, f"{int((right + 9 * 86_400) * 1000):012x}{txn[12:]}", "ada")
+
+
+def test_a_lake_whose_only_clock_is_a_day_off_takes_what_is_sent(lake, monkeypatch):
+    ahead, behind, right = new_id(), new_id(), time.time()
+    for txn, days in ((ahead, 1.01), (behind, -1.01)):
+        monkeypatch.setattr(time, "time", lambda days=days: right + days * 86_400)
+        assert leasing.begin(lake._core, txn, "ada").id == txn

@@ -7,8 +7,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from trunkline.abuse.client import SHARED, Act, Astray, Client, Refused
-from trunkline.abuse.memory import Changes, Parts, changed, data_of, hashes, told
-from trunkline.errors import AlreadyExists
+from trunkline.abuse.memory import MARK, Changes, Parts, changed, data_of, hashes, told
+from trunkline.errors import AlreadyExists, NotFound
 
 if TYPE_CHECKING:
     from trunkline.sdk import Lake
@@ -100,6 +100,61 @@ def merge(client: Client, draw: Random) -> None:
         return made.id
 
     client.change(OWN, changes, call)
+    if SIDE in client.undo:
+        client.needed.add(client.undo[SIDE][0])
+
+
+def cherry_pick(client: Client, draw: Random) -> None:
+    """What a branch began with, on main, where nothing is in its way."""
+    if not client.picks:
+        raise Refused
+    name = draw.choice(sorted(client.picks))
+    commit, path, before = client.picks[name]
+    parts, here = client.trees[name][path], client.trees[OWN].get(path)
+    if here != before or here == parts:
+        raise Refused
+    client.change(
+        OWN, {path: parts}, lambda lake: lake.cherry_pick(f"own@{commit}", OWN).id
+    )  # fmt: skip
+
+
+def squash(client: Client, draw: Random) -> None:
+    """A commit of main goes, and the one after it keeps its data."""
+    head = client.ask(lambda lake: lake.commit_info(OWN).id)
+    plain = [one for one in client.plain if one != head and one not in client.needed]
+    if not plain:
+        raise Refused
+    commit = draw.choice(plain)
+    client.once(
+        lambda lake: lake.squash(f"own@{commit}"), lambda lake: _is_removed(lake, commit)
+    )  # fmt: skip
+    client.plain.remove(commit)
+    client.undo.pop(OWN, None)  # it may undo both now
+    client.memory.note("removed", ref=client.whole(OWN), commit=commit)
+
+
+def drop(client: Client, draw: Random) -> None:
+    """A head goes with its data."""
+    ref = draw.choice((OWN, SIDE))
+    commit, back = client.undo.get(ref, ("", {}))
+    if not commit or commit in client.needed:
+        raise Refused
+    client.once(
+        lambda lake: bool(lake.drop(f"own@{commit}")), lambda lake: _is_removed(lake, commit)
+    )  # fmt: skip
+    del client.undo[ref]
+    if commit in client.plain:
+        client.plain.remove(commit)
+    client.trees[ref] = changed(client.trees[ref], back)
+    client.memory.note("removed", ref=client.whole(ref), commit=commit, files=told(back))
+
+
+def _is_removed(lake: Lake, commit: str) -> bool | None:
+    try:
+        lake.commit_info(f"own@{commit}")
+    except NotFound:
+        return True
+    return None
 
 
 def revert(client: Client, draw: Random) -> None:
@@ -113,12 +168,13 @@ def revert(client: Client, draw: Random) -> None:
 
 def branch(client: Client, draw: Random) -> None:
     """A branch from where ours is, with a commit of its own; then it stays, or goes."""
-    name = f"own@b{draw.randrange(3)}"
+    number = draw.randrange(3)
+    name = f"own@b{number}"
     start = draw.choice((OWN, SIDE))
     if name in client.trees:
         client.once(lambda lake: lake.delete_branch(name), lambda lake: _is_gone(lake, name))
         client.memory.note("gone", ref=client.whole(name))
-        del client.trees[name]
+        del client.trees[name], client.picks[name]
         return
     head = client.ask(lambda lake: lake.commit_info(start).id)
 
@@ -128,12 +184,16 @@ def branch(client: Client, draw: Random) -> None:
         return head
 
     client.ask(create)
+    client.needed.add(head)
     client.trees[name] = dict(client.trees[start])
     client.memory.note(
         "change", client=client.number, ref=client.whole(name), commit=head,
         files=told(client.trees[name]),
     )  # fmt: skip
-    _commit(client, name, {"/b": _some(client, draw, 0)})
+    path = f"/m/b{number}"
+    before = client.trees[name].get(path)
+    commit = _commit(client, name, {path: _some(client, draw, 0)})
+    client.picks[name] = (commit, path, before)
 
 
 def _is_gone(lake: Lake, ref: str) -> bool | None:
@@ -151,6 +211,7 @@ def tag(client: Client, draw: Random) -> None:
             lake.create_tag(name, head)
 
     client.ask(create)
+    client.needed.add(head)
     files = told(client.trees[ref])
     client.memory.note("tag", ref=client.whole(name), commit=head, files=files)
 
@@ -189,7 +250,8 @@ def erase(client: Client, draw: Random) -> None:
     ref = "secret@main"
     paths = sorted(client.trees[ref])
     if len(paths) < 2:
-        _commit(client, ref, {f"/{client.act}": ((f"secret {client.number}/{client.act}", 500),)})
+        secret = (MARK, (f"secret {client.number}/{client.act}", 500))
+        _commit(client, ref, {f"/{client.act}": secret})
         return
     path = draw.choice(paths)
     parts = client.trees[ref][path]
@@ -220,6 +282,9 @@ ACTS: dict[Act, float] = {
     read: 10,
     merge: 6,
     revert: 5,
+    cherry_pick: 3,
+    squash: 4,
+    drop: 4,
     branch: 3,
     tag: 2,
     share: 8,
@@ -230,7 +295,7 @@ ACTS: dict[Act, float] = {
 }
 
 
-def _commit(client: Client, ref: str, files: Changes) -> None:
+def _commit(client: Client, ref: str, files: Changes) -> str:
     before = client.trees[ref]
 
     def call(lake: Lake) -> str:
@@ -243,6 +308,9 @@ def _commit(client: Client, ref: str, files: Changes) -> None:
     commit = client.change(ref, files, call)
     if hashes(changed(before, files)) != hashes(before):
         client.undo[ref] = (commit, {path: before.get(path) for path in files})
+    if ref == OWN:
+        client.plain.append(commit)
+    return commit
 
 
 def _some(client: Client, draw: Random, number: int) -> Parts:

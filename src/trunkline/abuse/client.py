@@ -14,7 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from trunkline import sdk
-from trunkline.abuse.memory import Changes, Memory, Tree, changed, hashes, told
+from trunkline.abuse.memory import Changes, Memory, Parts, Tree, changed, hashes, told
 from trunkline.errors import Conflict, InUse, TrunklineError, Unavailable
 
 if TYPE_CHECKING:
@@ -107,6 +107,13 @@ class Client(threading.Thread):
         self.project = f"client-{number}"
         self.trees: dict[str, Tree] = {}
         self.undo: dict[str, tuple[str, Changes]] = {}
+        """Of branches whose head is one commit of files: which, and what was there before."""
+        self.plain: list[str] = []
+        """Commits of files on our main."""
+        self.needed: set[str] = set()
+        """Commits that a tag, a branch or a merge builds on."""
+        self.picks: dict[str, tuple[str, str, Parts | None]] = {}
+        """By branch, what it began with: a commit, its path, and what was there before."""
         self.kept: dict[str, Any] = {}
         """What acts remember for later ones of theirs."""
         self._seed = seed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -12,15 +12,28 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline import sdk
 from trunkline.abuse.client import listing
-from trunkline.abuse.memory import Parts, Tree, changed, data_of, hash_of, hashes, heard, remembered
+from trunkline.abuse.memory import (
+    MARK,
+    Parts,
+    Tree,
+    changed,
+    data_of,
+    hash_of,
+    hashes,
+    heard,
+    remembered,
+)
 from trunkline.sdk import backups
 from trunkline.storage.catalog import leases
 
 if TYPE_CHECKING:
     from trunkline.sdk import Lake
 
+_MARK = data_of((MARK,))
 _GREP = 32
-"""So many bytes of a file are looked for: no others begin like that."""
+"""So many bytes after the mark are looked for: no other secrets begin like that."""
+_TREES, _TREES_OF_BACKUP = 500, 50
+"""So many commits of a branch are listed: each must be there, and `fsck` reads them all."""
 
 
 @dataclass
@@ -33,6 +46,8 @@ class Expected:
     shared_commits: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     tags: dict[str, tuple[str, Tree]] = field(default_factory=dict)
     erased: dict[tuple[str, str], Parts] = field(default_factory=dict)
+    removed: set[str] = field(default_factory=set)
+    """Commits that were squashed or dropped."""
     backups: list[tuple[str, int]] = field(default_factory=list)
     rows: dict[str, dict[tuple[int, int], int]] = field(default_factory=lambda: defaultdict(dict))
     """By table: of each act of each client, how many."""
@@ -55,6 +70,12 @@ def _take(found: Expected, fact: dict[str, Any]) -> None:
         case "gone":
             found.trees.pop(ref, None)
             found.commits.pop(ref, None)
+        case "removed":
+            found.trees[ref] = changed(found.trees[ref], heard(fact.get("files", {})))
+            found.removed.add(fact["commit"])
+            repo = ref.partition("@")[0] + "@"
+            for other in (one for one in found.commits if one.startswith(repo)):
+                found.commits[other].pop(fact["commit"], None)
         case "shared":
             found.shared[ref] = changed(found.shared[ref], heard(fact["files"]))
             found.shared_commits[ref].add(fact["commit"])
@@ -122,11 +143,17 @@ def _compare_history(
         there = {one.id for one in lake.log(ref)}
         repo = ref.partition("@")[0]
         gone = {path for one, path in known.erased if one == ref}
-        for commit, tree in commits.items():
-            if commit not in there:
-                found.lost.append(f"commit {commit} of {ref}")
-            elif not gone:  # a listing still names what was erased, and cannot tell of it
-                _compare(lake, f"{repo}@{commit}", tree, found)
+        found.lost += [f"commit {commit} of {ref}" for commit in commits.keys() - there]
+        if gone:
+            return  # a listing still names what was erased, and cannot tell of it
+        for commit in _some_of(commits.keys() & there, _TREES):
+            _compare(lake, f"{repo}@{commit}", commits[commit], found)
+
+
+def _some_of(names: Iterable[str], most: int) -> list[str]:
+    """So many, evenly spread; all, if they are not more."""
+    ordered = sorted(names)
+    return ordered[:: -(-len(ordered) // most) or 1]
 
 
 def _compare_shared(lake: Lake, ref: str, tree: Tree, commits: set[str], found: Findings) -> None:
@@ -170,22 +197,25 @@ def examine(lake: Lake, what: str = "the lake") -> Findings:
 def check_erased(memory: Path, folders: list[Path]) -> Findings:
     """What was erased is in no file below these folders; what was not, is found there."""
     known, found = expected(remembered(memory)), Findings()
-    gone = {data_of(parts)[:_GREP]: f"{ref}:{path}" for (ref, path), parts in known.erased.items()}
-    kept = [
-        data_of(parts)[:_GREP]
+    gone = {_begin(parts): f"{ref}:{path}" for (ref, path), parts in known.erased.items()}
+    kept = {
+        _begin(parts)
         for ref, tree in known.trees.items()
         if "/secret@" in ref
         for parts in tree.values()
-    ]
+    }
     seen = False
     for file in (one for folder in folders for one in folder.rglob("*") if one.is_file()):
-        data = file.read_bytes()
-        found.wrong += [f"{where} was erased, and is in {file}" for mark, where in gone.items()
-                        if mark in data]  # fmt: skip
-        seen = seen or any(mark in data for mark in kept)
+        begins = {after[:_GREP] for after in file.read_bytes().split(_MARK)[1:]}
+        found.wrong += [f"{gone[one]} was erased, and is in {file}" for one in begins & gone.keys()]
+        seen = seen or not kept.isdisjoint(begins)
     if kept and not seen:
         found.wrong.append("what was not erased cannot be found in the store, so neither can more")
     return found
+
+
+def _begin(parts: Parts) -> bytes:
+    return data_of(parts).removeprefix(_MARK)[:_GREP]
 
 
 def check_backups(memory: Path, folder: Path, most: int = 3) -> Findings:
@@ -201,11 +231,25 @@ def check_backups(memory: Path, folder: Path, most: int = 3) -> Findings:
             backups.restore(folder / "backups", place, at=id_)
             with sdk.open(place, direct=True) as lake:
                 found.wrong += examine(lake, f"backup {id_}").wrong
-                _compare_backup(lake, id_, expected(islice(remembered(memory), after)), found)
+                before = expected(islice(remembered(memory), after))
+                _compare_backup(lake, id_, before, known.removed, found)
     return found
 
 
-def _compare_backup(lake: Lake, id_: str, known: Expected, found: Findings) -> None:
+def check_killed(lake: Lake, place: Path) -> Findings:
+    """Where backups were killed, what is listed as whole is, and one more can be taken."""
+    found = Findings()
+    if place.exists():
+        lake.backup(place)
+        for one in (whole := backups.backups(place)):
+            report = backups.verify(place, at=one.id, deep=one == whole[0])
+            found.wrong += [f"backup {one.id} in {place}: {said}" for said in report.problems]
+    return found
+
+
+def _compare_backup(
+    lake: Lake, id_: str, known: Expected, removed: set[str], found: Findings
+) -> None:
     """What came later may be in it too, so only what must be there is asked for."""
     for ref, commits in known.commits.items():
         repo, _, branch = ref.partition("@")
@@ -213,8 +257,9 @@ def _compare_backup(lake: Lake, id_: str, known: Expected, found: Findings) -> N
             continue  # may have been deleted just then
         with blaming(found.lost, f"{ref} in backup {id_}"):
             there = {one.id for one in lake.log(ref)}
-            for commit, tree in commits.items():
-                if commit not in there:
-                    found.lost.append(f"commit {commit} of {ref} in backup {id_}")
-                elif not repo.endswith("/secret"):
-                    _compare(lake, f"{repo}@{commit}", tree, found, f" in backup {id_}")
+            missing = commits.keys() - there - removed
+            found.lost += [f"commit {commit} of {ref} in backup {id_}" for commit in missing]
+            if repo.endswith("/secret"):
+                continue
+            for commit in _some_of(commits.keys() & there, _TREES_OF_BACKUP):
+                _compare(lake, f"{repo}@{commit}", commits[commit], found, f" in backup {id_}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -13,10 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
+from trunkline import sdk
 from trunkline.abuse.client import Tally
 from trunkline.abuse.processes import Process, Processes
 from trunkline.abuse.skew import set_clock
-from trunkline.errors import Failed, Precondition
+from trunkline.errors import Failed, NotFound, Precondition
+from trunkline.sdk import backups
+from trunkline.storage.catalog import leases
 
 Fault = Callable[[Random], None]
 
@@ -24,6 +28,8 @@ _BACK_SECONDS = 30.0
 RESTART_SECONDS = 120.0
 """Less than clients wait for an answer."""
 _ATTEMPTS = 3
+_KILLED = "killed"
+"""Who takes backups that are killed."""
 _LAST_LINES = 3
 PAUSES = (1.0, 6.0)
 """Between two faults, in seconds."""
@@ -42,6 +48,8 @@ class Faults(threading.Thread):
         disk: Path | None,
         restart: str,
         clocks: list[Path],
+        lake: Path,
+        backups: Path,
     ) -> None:
         super().__init__(name="faults", daemon=True)
         self._draw = Random(f"{seed}/faults")
@@ -50,11 +58,13 @@ class Faults(threading.Thread):
         self._disk = disk
         self._restart = restart
         self._clocks = clocks
+        self._lake = lake
+        self._backups = backups
         self._over = threading.Event()
         self.open = ""
         self._kinds: list[Fault] = []
         if kill:
-            self._kinds += [self._kill, self._kill, self._kill, self._pause]
+            self._kinds += [self._kill, self._kill, self._kill, self._pause, self._kill_backup]
         if disk is not None:
             self._kinds.append(self._fill)
         if restart:
@@ -103,6 +113,32 @@ class Faults(threading.Thread):
         victim: Process = draw.choice(self._processes.all)
         self._tally.count(self._tally.faults, "pause")
         victim.pause(draw.uniform(0.5, 8))
+
+    def _kill_backup(self, draw: Random) -> None:
+        """What is left of it is refused by `backup verify`, or is whole after all."""
+        made = self._backups / "backups"
+        before = set(made.glob("*/"))
+        command = [sys.executable, "-m", "trunkline", "backup", "create", str(self._backups)]
+        environ = {**os.environ, "TRUNKLINE_LAKE": str(self._lake), "TRUNKLINE_AUTHOR": _KILLED}
+        process = subprocess.Popen(
+            command, env=environ, start_new_session=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        end = time.monotonic() + _BACK_SECONDS
+        while process.poll() is None and time.monotonic() < end and set(made.glob("*/")) == before:
+            self._over.wait(0.01)
+        self._over.wait(draw.uniform(0, 1))
+        process.kill()
+        if process.wait() == -signal.SIGKILL:
+            self._tally.count(self._tally.kills, "backup")
+            with sdk.open(self._lake, direct=True) as lake, lake._core.database.write() as session:
+                # Ten minutes have passed: gc would wait for them.
+                leases.end(session, _KILLED)
+        for new in set(made.glob("*/")) - before:
+            with suppress(NotFound):
+                report = backups.verify(self._backups, at=new.name, deep=True)
+                for problem in report.problems:
+                    self._tally.blame(f"backup {new.name}, killed, is listed: {problem}")
 
     def _fill(self, draw: Random) -> None:
         assert self._disk is not None
@@ -154,7 +190,7 @@ def run_within(command: str, seconds: float) -> str:
     return f"{command!r} ended with {code}: {words or 'it said nothing'}" if code else ""
 
 
-def small_disk(folder: Path, size: str = "512m") -> None:
+def small_disk(folder: Path, size: str) -> None:
     """Mount a disk of its own, in memory, that can be filled without harm to others."""
     folder.mkdir(parents=True)
     done = subprocess.run(

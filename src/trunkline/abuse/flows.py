@@ -1,6 +1,6 @@
 """What clients do to pipelines: words and rows that run through them, and changes of their code.
 
-words (files)  -> loud    (a command, file by file)
+words (files)  -> loud    (a command, file by file) -> a folder outside
 sales (table)  -> totals  (SQL)
 drops (ingest) -> seen    (a stream that counts)
 
@@ -31,16 +31,19 @@ PROJECT = "flows"
 WORDS, SALES, DROPS = (f"{PROJECT}/{name}@main" for name in ("words", "sales", "drops"))
 CHANGING = ("loud", "totals")
 """Pipelines whose code changes; what they give tells which version gave it."""
+DELIVERED = "delivered"
+"""The folder beside the lake in which output goes out."""
 FIRST = (-1, 0)
 """Who wrote the row that the table begins with."""
 _MOST = 20
 
 
-def spec(name: str, version: int) -> dict[str, Any]:
+def spec(name: str, version: int, beside: Path) -> dict[str, Any]:
     given: dict[str, Any] = {"pipeline": {"name": name, "project": PROJECT}}
     if name == "loud":
         write = f'{{ echo v{version}; cat "$words"; }} > pfs/out/$(basename "$words")'
         given["input"] = {"pfs": {"repo": "words", "glob": "/*"}}
+        given["egress"] = [{"folder": {"path": str(beside / DELIVERED)}}]
         given["transform"] = {"cmd": ["sh"], "stdin": [write]}
     else:
         rows = f"count(*) AS rows, sum(amount) AS amount, {version} AS version"
@@ -49,8 +52,8 @@ def spec(name: str, version: int) -> dict[str, Any]:
     return given
 
 
-def prepare(lake: Lake, drops: Path, versions: dict[str, int]) -> None:
-    drops.mkdir()
+def prepare(lake: Lake, beside: Path, versions: dict[str, int]) -> None:
+    (drops := beside / "drops").mkdir()
     lake.create_project(PROJECT)
     lake.create_repo(f"{PROJECT}/words")
     lake.create_repo(f"{PROJECT}/sales")
@@ -71,7 +74,7 @@ def prepare(lake: Lake, drops: Path, versions: dict[str, int]) -> None:
             "output": {"upsert": ["who"]},
         },
     }
-    lake.apply(*(spec(name, 1) for name in CHANGING), ingest, seen)
+    lake.apply(*(spec(name, 1, beside) for name in CHANGING), ingest, seen)
 
 
 def rows_of(client: int, act: int, count: int = 1) -> list[dict[str, Any]]:
@@ -136,7 +139,7 @@ def recode(client: Client, draw: Random) -> None:
     name = draw.choice(CHANGING)
     with _alone(client):
         version = client.common.versions[name] + 1
-        client.ask(lambda lake: lake.apply(spec(name, version)))
+        client.ask(lambda lake: lake.apply(spec(name, version, client.folder)))
         client.common.versions[name] = version
         client.memory.note("code", pipeline=name, version=version)
 
@@ -153,10 +156,11 @@ def environment(client: Client, draw: Random) -> None:
                 lake.create_environment(name)
 
         client.ask(_in_flows(create))
-        client.ask(_in_flows(lambda lake: lake.apply(spec(changing, version), env=name)))
+        new = spec(changing, version, client.folder)
+        client.ask(_in_flows(lambda lake: lake.apply(new, env=name)))
         if keep and client.once(
             _in_flows(lambda lake: _merged(lake, name)),
-            _in_flows(lambda lake: _is_at(lake, changing, version)),
+            _in_flows(lambda lake: _has_code(lake, changing, new)),
         ):
             client.common.versions[changing] = version
             client.memory.note("code", pipeline=changing, version=version)
@@ -175,10 +179,9 @@ def _merged(lake: Lake, name: str) -> bool:
         return False  # its jobs have not ended yet, or others moved on
 
 
-def _is_at(lake: Lake, name: str, version: int) -> bool | None:
-    """Whether a pipeline has the code of a version; None where it has not."""
-    found = lake.pipeline(name).spec["transform"]
-    return True if found == spec(name, version)["transform"] else None
+def _has_code(lake: Lake, name: str, new: dict[str, Any]) -> bool | None:
+    """Whether a pipeline has the code of a spec; None where it has not."""
+    return True if lake.pipeline(name).spec["transform"] == new["transform"] else None
 
 
 def _in_flows(what: Callable[[Lake], T]) -> Callable[[Lake], T]:

@@ -16,6 +16,8 @@ from blake3 import blake3
 Part = tuple[str, int]
 """Bytes by what they are made from: a text that nobody else uses, and how many."""
 Parts = tuple[Part, ...]
+MARK: Part = ("what follows is a secret", 32)
+"""Bytes that all secrets begin with, so that they are found in one pass."""
 Tree = dict[str, Parts]
 """Path to what the file must hold."""
 Changes = Mapping[str, Parts | None]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.abuse import flows
 from trunkline.abuse.closing import Expected, Findings, blaming, expected
 from trunkline.abuse.memory import data_of, remembered
+from trunkline.errors import NotFound
 from trunkline.model.jobs import JobState
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ def finish(lake: Lake) -> Findings:
     """Run what still waits, and once more what failed while things were taken from it."""
     found, mine = Findings(), lake.bound(project=flows.PROJECT)
     for _ in range(_TIMES):
+        with suppress(NotFound):  # at once, whatever clock told when
+            mine.retry_deliveries("loud")
         mine.run()
         failed = [one for name in PIPELINES for one in _newest(mine, name) if _has_failed(one)]
         if not failed:
@@ -45,6 +49,7 @@ def compare(lake: Lake, memory: Path) -> Findings:
     """Results against what was acknowledged, and against a run from scratch."""
     found, known = Findings(), expected(remembered(memory))
     _compare_files(lake, known, found)
+    _compare_delivered(lake, memory.parent / flows.DELIVERED, found)
     for table in (flows.SALES, flows.DROPS):
         with blaming(found.lost, table):
             rows = lake.table(table).arrow(["id"])["id"].to_pylist() if known.rows[table] else []
@@ -76,6 +81,22 @@ def _compare_files(lake: Lake, known: Expected, found: Findings) -> None:
             f"{ref}:{path} is not of the newest code and input"
             for path in there & wanted.keys()
             if lake.read(f"{ref}:{path}") != head + data_of(wanted[path])
+        ]
+
+
+def _compare_delivered(lake: Lake, folder: Path, found: Findings) -> None:
+    """The folder outside is what the output is."""
+    ref = f"{flows.PROJECT}/loud@main"
+    with blaming(found.wrong, "what was delivered"):
+        there = {f"/{one.relative_to(folder)}": one for one in folder.rglob("*") if one.is_file()}
+        there = {path: one for path, one in there.items() if not one.name.startswith(".")}
+        wanted = {info.path for info in lake.ls(ref, recursive=True)}
+        found.lost += [f"{ref}:{path} was not delivered" for path in wanted - there.keys()]
+        found.wrong += [f"{there[path]} is not of {ref}" for path in there.keys() - wanted]
+        found.wrong += [
+            f"{there[path]} is another file than in {ref}"
+            for path in there.keys() & wanted
+            if there[path].read_bytes() != lake.read(f"{ref}:{path}")
         ]
 
 

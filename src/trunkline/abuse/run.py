@@ -20,6 +20,7 @@ from trunkline.lake.create import addresses_of
 
 BESIDE = ".abuse"
 MEMORY = "memory.jsonl"
+KILLED = "killed-backups"
 LEASE_SECONDS = 5
 # A dead worker's jobs are waited for, and two Sparks are at work beside all else.
 _ENVIRON = {
@@ -27,6 +28,8 @@ _ENVIRON = {
     "TRUNKLINE_SPARK_MASTER": "local[2]",
     "TRUNKLINE_SPARK_MEMORY": "1GiB",
 }
+_DISK, _DISK_A_MINUTE = 512, 64
+"""MiB, so that it is full only when it is filled."""
 _EVERY = 5.0
 _END_SECONDS = 2 * PATIENCE
 
@@ -158,7 +161,7 @@ def _set_up(plan: Plan, stack: ExitStack) -> _Stage:
     disk = plan.lake / "disk" if plan.disk else None
     catalog, store = plan.catalog, plan.store
     if disk is not None:
-        faults.small_disk(disk)
+        faults.small_disk(disk, f"{_DISK + _DISK_A_MINUTE * plan.seconds / 60:.0f}m")
         catalog, store = str(disk / "catalog.db"), f"file://{disk}/objects"
     folder = plan.lake / BESIDE
     stage = _Stage(plan, folder, disk)
@@ -207,13 +210,14 @@ def _at_work(stage: _Stage, memory: Memory, tally: Tally, say: Say) -> None:
         for client in clients:
             acts.prepare(client, lake)
         if plan.workers:
-            flows.prepare(lake, stage.folder / "drops", common.versions)
+            flows.prepare(lake, stage.folder, common.versions)
             for name, version in common.versions.items():
                 memory.note("code", pipeline=name, version=version)
     with processes:
         broken = faults.Faults(
             plan.seed, processes, tally,
             kill=plan.kill, disk=stage.disk, restart=plan.restart, clocks=stage.clocks,
+            lake=plan.lake, backups=stage.folder / KILLED,
         )  # fmt: skip
         began = time.monotonic()
         for client in clients:
@@ -263,6 +267,8 @@ def _close(stage: _Stage, memory: Path, say: Say) -> closing.Findings:
             lies = [stage.disk] if stage.disk else [plan.lake / ".trunkline"]
             found.add("looking for what was erased", lambda: closing.check_erased(memory, lies))
         found.add("gc", lambda: closing.collect(lake))
+        killed = stage.folder / KILLED
+        found.add("backups that were killed", lambda: closing.check_killed(lake, killed))
     found.add("backups", lambda: closing.check_backups(memory, stage.folder))
     return found
 

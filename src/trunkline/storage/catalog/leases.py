@@ -69,9 +69,10 @@ def release(session: Session, lease_id: str) -> bool:
     return alive == 1
 
 
-def end(session: Session) -> None:
-    """All of them have run out. Only where it is known that nobody is at work."""
-    session.execute("UPDATE leases SET expires = 0")
+def end(session: Session, holder: str | None = None) -> None:
+    """All of them, or those of one holder, have run out: nobody is at work with them any more."""
+    mine = "" if holder is None else " WHERE holder = :holder"
+    session.execute(f"UPDATE leases SET expires = 0{mine}", {"holder": holder} if mine else {})
 
 
 def end_writer(session: Session, lease_id: str) -> None:
