@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,23 +10,24 @@ import pyarrow as pa
 import pytest
 
 import trunkline as tl
+from tests.waiting import until
 from trunkline import Lake, settings
 from trunkline.errors import DiskFull, Failed, NotFound, TimedOut, TooLarge, Unavailable
 from trunkline.lake.erase import erase
 from trunkline.model.access import owner_of_lake
 from trunkline.model.refs import parse_ref
-from trunkline.query import bounds
 from trunkline.sdk.wire.arrow import read_stream
 from trunkline.sdk.wire.sql import NewQuery, QueryState
 from trunkline.server.queries import keeper as keepers
+from trunkline.server.queries import processes
 from trunkline.server.queries.answers import followed
 from trunkline.server.queries.keeper import Keeper, keeper_of
 from trunkline.server.queries.query import Query
 from trunkline.server.queries.spool import Spool
 from trunkline.server.service import Service
-from trunkline.tables.reading import duck_tree
 
 LONG = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range % 7 = 3"
+UNHEARD = "SELECT levenshtein(repeat('a', 300000), repeat('b', 300000))"
 WHO = owner_of_lake("ada")
 _services: list[Service] = []
 """Who keeps queries does not keep the service."""
@@ -45,6 +45,7 @@ def kept(lake: Lake, **options: str) -> Keeper:
     )
     service = Service(lake, found)
     keeper = keeper_of(service)
+    keeper.warm()  # the start of a process is no part of a query's time
     _services.append(service)
     return keeper
 
@@ -65,39 +66,45 @@ class TestEnds:
 
     def test_every_one_that_takes_too_long(self, lake):
         """Not only the first: who watches hears of each."""
-        keeper = kept(lake, sql_timeout="300ms")
+        keeper = kept(lake, sql_timeout="2s")
         assert ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error is None
-        time.sleep(0.5)
         assert isinstance(ended(keeper.ask(WHO, NewQuery(LONG))).error, TimedOut)
         keeper.close()
 
-    def test_one_that_is_bound_for_too_long(self, lake, monkeypatch):
-        """DuckDB cannot be stopped there: nobody waits for it."""
-        for one in (bounds, duck_tree):
-            monkeypatch.setattr(one, "MOST_PARTS", 10_000)
-        monkeypatch.setattr(keepers, "UNHEARD_SECONDS", 0.1)
-        keeper = kept(lake, sql_timeout="100ms")
-        query = ended(keeper.ask(WHO, NewQuery("SELECT " + "a." * 2_500 + "a")))
-        assert isinstance(query.error, TimedOut)
-        assert query in keeper._unheard
-        while query in keeper._unheard:
-            time.sleep(0.1)
-        assert isinstance(query.error, TimedOut)
+    def test_one_that_duckdb_does_not_hear(self, lake, monkeypatch):
+        """Its process is ended; what others ask goes on, and so does who asked it."""
+        monkeypatch.setattr(processes, "UNHEARD_SECONDS", 0.1)
+        keeper = kept(lake, sql_timeout="2s")
+        stuck = keeper.ask(WHO, NewQuery(UNHEARD))
+        beside = ended(keeper.ask(owner_of_lake("bob"), NewQuery("SELECT 1")))
+        assert beside.error is None and not stuck.final
+        assert isinstance(ended(stuck).error, TimedOut)
+        until(lambda: not keeper._running and not keeper._unheard, "its thread to end")
+        assert ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error is None
         keeper.close()
 
-    def test_one_that_is_not_heard_leaves_its_place_to_others(self, lake, monkeypatch):
-        for one in (bounds, duck_tree):
-            monkeypatch.setattr(one, "MOST_PARTS", 10_000)
-        monkeypatch.setattr(keepers, "UNHEARD_SECONDS", 0.1)
-        monkeypatch.setattr(keepers, "AT_ONCE", 1)
-        keeper = kept(lake, sql_timeout="2s")
-        stuck = keeper.ask(WHO, NewQuery("SELECT " + "a." * 6_400 + "a"))
-        ended(stuck)
-        own = keeper.ask(WHO, NewQuery("SELECT 1"))
-        assert ended(keeper.ask(owner_of_lake("bob"), NewQuery("SELECT 1"))).error is None
-        assert stuck in keeper._unheard and not own.final
-        assert ended(own).error is None
-        assert stuck not in keeper._unheard
+    def test_one_whose_process_is_killed(self, lake):
+        keeper = kept(lake)
+        (process,) = keeper._processes._idle
+        query = keeper.ask(WHO, NewQuery(LONG))
+        beside = keeper.ask(owner_of_lake("bob"), NewQuery(LONG))
+        until(lambda: query.result is not None and beside.result is not None, "it to run")
+        process.kill()
+        assert isinstance(ended(query).error, Unavailable)
+        assert not Path(process._folder).exists() and not beside.final
+        assert ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error is None
+        keeper.close()
+
+    @pytest.mark.parametrize(
+        "value", ["len(range(100000000))", "length(repeat('x', 1000000000))"], ids=["list", "text"]
+    )
+    def test_one_value_that_needs_too_much_memory(self, lake, value):
+        """DuckDB's own limit does not count it."""
+        keeper = kept(lake, sql_memory="768MiB")
+        query = ended(keeper.ask(WHO, NewQuery(f"SELECT {value}")))
+        assert isinstance(query.error, Unavailable)
+        assert "more memory" in query.error.message
+        assert ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error is None
         keeper.close()
 
     def test_one_that_would_take_the_last_of_the_disk(self, lake):
@@ -246,10 +253,7 @@ class TestErased:
         monkeypatch.setattr(keepers, "ERASED_SECONDS", 0.05)
         keeper, query = self.asked(lake)
         erase(lake._core, parse_ref("r@main:/p.csv", project="default"), "asked for", "ada")
-        until = time.monotonic() + 20
-        while query.spool.path.exists():
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        until(lambda: not query.spool.path.exists(), "its rows to go")
         keeper.close()
 
     def test_what_a_server_that_was_killed_has_left(self, lake):

@@ -44,6 +44,9 @@ class Answer(ABC):
     def cancel(self) -> None:  # noqa: B027 - what is known already cannot be stopped
         """Stop whoever reads it, from another thread. Nobody who reads it later is stopped."""
 
+    def close(self) -> None:  # noqa: B027 - most hold nothing that others wait for
+        """Let go of what reads it."""
+
     def frame(self) -> Any:
         raise Precondition(
             "This query ran on DuckDB.", hint='Ask Spark: lake.sql(…, engine="spark").'
@@ -107,6 +110,10 @@ class Result(Frames):
     def cancel(self) -> None:
         """Stop whoever reads the rows just now, in another thread."""
         self._answer.cancel()
+
+    def close(self) -> None:
+        """Let go of what the rows are read from: they cannot be read after that."""
+        self._answer.close()
 
     def into(self, target: str, *, mode: str = "overwrite") -> Any:
         """Write the rows as a table, in one commit that says where they are from."""

@@ -35,6 +35,7 @@ from trunkline.server.children import Child, Children
 from trunkline.server.listening import address_of, check_host, listen
 from trunkline.server.presence import Presence
 from trunkline.server.protocol import Protocol
+from trunkline.server.queries.keeper import keeper_of
 from trunkline.server.service import Service
 from trunkline.server.stopping import end_threads
 from trunkline.server.worker_environment import split
@@ -42,6 +43,8 @@ from trunkline.settings import Settings
 
 log = logging.getLogger("trunkline.server")
 
+WARM_SECONDS = 2.0
+"""So long after it answers a process for SQL is made ready."""
 REQUEST_GRACE_SECONDS = 5
 """How long requests may go on when the server is told to stop."""
 
@@ -164,6 +167,7 @@ class _Serving:
             children.start(self._greeting(told), begun)
             self._presence.announce(self._address, self._service.local_token)
             ready(self._facts())
+            loop.call_later(WARM_SECONDS, loop.run_in_executor, None, self._warm)
             await self._first(answering, self._told_to_stop)
         finally:
             self._presence.hide()
@@ -171,6 +175,10 @@ class _Serving:
             for server, _ in self._doors:
                 server.should_exit = True
             await asyncio.gather(children.stop(), *answering)
+
+    def _warm(self) -> None:
+        if not self._told_to_stop.is_set():
+            keeper_of(self._service).warm()
 
     async def _first(self, answering: Sequence[asyncio.Task[None]], *events: asyncio.Event) -> None:
         """Wait for all of the events; should a door fall shut meanwhile, say why."""

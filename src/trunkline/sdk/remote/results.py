@@ -132,8 +132,12 @@ class RemoteAnswer(Answer):
 
 def told(info: QueryInfo) -> TrunklineError:
     """What a query ended in, as the local lake would raise it."""
-    error = error_of(500, {"error": info.error})
-    excerpt = (info.error or {}).get("excerpt")
+    return error_of_query(info.error or {})
+
+
+def error_of_query(facts: dict[str, Any]) -> TrunklineError:
+    error = error_of(500, {"error": facts})
+    excerpt = facts.get("excerpt")
     if excerpt and excerpt not in getattr(error, "__notes__", ()):
         error.add_note(str(excerpt))
     return error

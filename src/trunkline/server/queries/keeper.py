@@ -32,6 +32,7 @@ from trunkline.query.kept import Kept
 from trunkline.query.result import Result
 from trunkline.sdk.wire.arrow import value_from_json
 from trunkline.sdk.wire.sql import NewQuery, QueryState
+from trunkline.server.queries.processes import Processes
 from trunkline.server.queries.query import Query, Stopped, no_query, ours
 from trunkline.server.queries.spool import Spool
 from trunkline.server.service import Service
@@ -71,10 +72,11 @@ class Keeper:
         self._held = ref(service)
         self._timeout = service.settings.seconds("sql.timeout")
         memory = service.settings.number("sql.memory") or machine_memory() // 2
-        share = f"{max(64, (memory // AT_ONCE) >> 20)}MiB"
         self._reserve = _size(service.settings["sql.reserve"].value)
-        self._kept = Kept(service.lake._core, memory=share, apart=True, reserve=self._reserve)
+        self._kept = Kept(service.lake._core)
         self._lake_folder = service.lake._folder
+        place = self._lake_folder.parent
+        self._processes = Processes(place, memory // AT_ONCE, self._reserve)
         self._folder, lock = own_folder(self._lake_folder)
         self._queries: dict[str, Query] = {}
         self._queue: list[Query] = []
@@ -83,8 +85,14 @@ class Keeper:
         """They have ended for everybody but their engine."""
         self._changed = Condition()
         self._watcher: Thread | None = None
+        self._erased = self._kept.erased()
         self._closed = False
-        self._clear = finalize(self, _removed, self._folder, lock)
+        self._clear = finalize(self, _removed, self._folder, lock, self._processes)
+
+    def warm(self) -> None:
+        """Be quick also with the first query."""
+        with suppress(TrunklineError):
+            self._processes.warm()
 
     def ask(self, who: Principal, asked: NewQuery) -> Query:
         """Take a query: it runs at once, or when it is its turn."""
@@ -182,6 +190,8 @@ class Keeper:
             if not isinstance(caught, Stopped | Exception | KeyboardInterrupt):
                 raise
         finally:
+            if query.result is not None:
+                query.result.close()
             if state is not QueryState.DONE or query.final:
                 query.spool.drop()
             if not query.final:
@@ -194,6 +204,8 @@ class Keeper:
 
     def _result(self, query: Query) -> Result:
         asked, who = query.asked, query.owner
+        if asked.engine == Engine.DUCKDB:
+            return self._processes.ask(who, asked, query.project, query.stop_early)
         engine = self._service.engine
         if asked.engine == Engine.SPARK and engine != "here":
             if engine is None:
@@ -207,13 +219,12 @@ class Keeper:
 
         lake = self._service.lake_of(who).bound(project=query.project)
         given = asked.params
-        params = {name: value_from_json(one) for name, one in given.items()} if given else None
         return lake._query(
             self._kept,
             asked.text,
             engine=asked.engine,
             at=asked.at,
-            params=params,
+            params={name: value_from_json(one) for name, one in given.items()} if given else None,
             allowed=allowed,
             places=who.may(Permission.ADMIN, LAKE),
             stop=query.stop_early,
@@ -232,7 +243,6 @@ class Keeper:
 
     def _watch(self) -> None:
         """End what takes too long or too much, repeat what was not heard, forget what is old."""
-        erased = None
         while True:
             with self._changed:
                 if self._closed or not (self._queries or self._unheard):
@@ -245,9 +255,9 @@ class Keeper:
                 self._look_at(query, monotonic())
             self._look_at_spark(monotonic())
             with suppress(TrunklineError):
-                before, erased = erased, self._kept.erased()
-                if before != erased:
-                    self._forget_erased(erased)
+                before, self._erased = self._erased, self._kept.erased()
+                if before != self._erased:
+                    self._forget_erased(self._erased)
             with self._changed:
                 if (self._queries or self._unheard) and not self._closed:
                     self._changed.wait(self._pause(monotonic()))
@@ -305,6 +315,7 @@ class Keeper:
                 self._forget(query)
         if old:
             forget_answers(self._lake_folder)
+        self._processes.renew()
 
     def _pause(self, now: float) -> float:
         """Seconds until something may be late, too old or too large."""
@@ -336,7 +347,8 @@ def _size(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _removed(folder: Path, lock: int) -> None:
+def _removed(folder: Path, lock: int, processes: Processes) -> None:
+    processes.close()
     shutil.rmtree(folder, ignore_errors=True)
     os.close(lock)
 

@@ -80,7 +80,7 @@ class Query:
             self.spool.size,
             self.started,
             self.ended,
-            _told(self.error) if self.error is not None else None,
+            error_facts(self.error) if self.error is not None else None,
         )
 
     def rows(self) -> Spool:
@@ -159,20 +159,27 @@ def no_query(query: str) -> NotFound:
     )
 
 
-def _told(error: TrunklineError) -> dict[str, Any]:
+def error_facts(error: TrunklineError) -> dict[str, Any]:
     """An error as the answer shows it, with the place in the text if that is known."""
-    told: dict[str, Any] = error.to_dict()
+    facts: dict[str, Any] = error.to_dict()
     notes = getattr(error, "__notes__", ())
-    return told if "excerpt" in told or not notes else {**told, "excerpt": notes[0]}
+    return facts if "excerpt" in facts or not notes else {**facts, "excerpt": notes[0]}
 
 
 def ours(error: BaseException) -> TrunklineError:
     """What to say of whatever a query ended in."""
+    if (said := known(error)) is not None:
+        return said
+    log.error("bug in a query", exc_info=error)
+    return Failed(f"The query failed: {type(error).__name__}.")
+
+
+def known(error: BaseException) -> TrunklineError | None:
+    """The same; None of a bug."""
     if isinstance(error, TrunklineError):
         return error
     if is_full(error):
         return DiskFull("The server has no space left.", hint="Free some, then ask again.")
     if isinstance(error, MemoryError):
         return Unavailable("The server has no memory left for this query.", hint="Ask for less.")
-    log.error("bug in a query", exc_info=error)
-    return Failed(f"The query failed: {type(error).__name__}.")
+    return None
