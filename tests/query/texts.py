@@ -1,13 +1,15 @@
 """SQL-like texts in which two readers may see two things: one a comment or a string, one code.
 
 `texts` makes them from well-formed queries with traps between their words, from traps around a
-bait, and from traps alone. Of a text in which a reader finds `BAIT` as a function or a table,
-every other reader has to find it too, or the text has to be refused.
+bait, and from traps alone; few are queries to anybody. `Queries` puts them together of what one
+reader takes, and changes some in one place: most are queries to it. Of a text in which a reader
+finds `BAIT` as a function or a table, every other reader has to find it too, or the text has to be
+refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 
 BAIT = "bait"
@@ -70,6 +72,90 @@ _QUERIES = (
     'SELECT "{}" AS a',
     "SELECT * FROM `{}`",
 )
+
+
+# What may stand between two words, and what may stand for a value, if only to some readers.
+_GAPS = (
+    " ", "\n", "\t", "\r\n", "\r", "\f", "\xa0", "\u2028", "\ufeff", "/**/", "/* a */", "/* ' */",
+    '/* " */', "/* ` */", "/* -- */", "/* \n */", "/* \\*/", "/***/", "/*/*/", "/*/**/*/",
+    "/* /* */ */", "/* $$ */", "/* */ /* */", "--\n", "-- a\n", "-- '\n", '-- "\n', "-- `\n",
+    "-- /*\n", "-- */\n", "-- \\\n", "--\\\r\n", "--\r", "--\r\n", "--\x85\n", "-- \u2028\n",
+    "---\n", "--+ a\n", "-- $$\n", "#\n", "//\n", "/*+ x */", "/*! a */", "/* {{ */", "/*+ ' */",
+)  # fmt: skip
+_VALUES = (
+    "1", "NULL", "a", "true", "1.5", "1e1", ".5", "x'41'", "X'00'", "DATE '2026-01-01'", "''",
+    "'a'", "'a''b'", "'--'", "'/*'", "'*/'", "'\"'", "'`'", "'$$'", "'\\'", "'\\\\'", "'\\''",
+    "'a\\'b'", "'\\'''", "'''\\'", "'\n'", "'\\\n'", "'\\u0027'", "'\\047'", "'{{'", "'''a'''",
+    "'' ''", "'a' 'b'", "'a'\n'b'", "'a' /* ' */ 'b'", "'a' -- '\n'b'", '"a"', '"a""b"', '"\\"',
+    '"\\""', "\"'\"", '"--"', '"/*"', '"`"', '"""a"""', "`a`", "`a``b`", "`'`", "`\\`", "`--`",
+    "`/*`", "r'a'", "r'\\'", "R'\\''", "r'''\\'", 'r"\\"', "e'a'", "e'\\''", "E'\\\\'", "b'a'",
+    "n'a'", "u&'a'", "$$a$$", "$$'$$", "$a$'$a$", "$1$a$1$", "$1x$'$1x$", "$a$$a$", "$_$--$_$",
+    "$é$'$é$", ":a", "?", "[1]", "{'a': 1}", "(1)", "-1", "- -1", "--1\n1", "1--1\n", "1/**/+1",
+    "a::int", "'a'::text", "CASE WHEN 'a' = '\\' THEN 1 END", "upper('a')", "concat('\\', 'b')",
+    "'é'", "＇a", "a.a", "t.a", "(SELECT 1)", "a AS `'`", "a AS \"'\"", "1 AS é",
+)  # fmt: skip
+_CALLS = (
+    "bait(1)", "bait (1)", "BAIT(1)", "`bait`(1)", '"bait"(1)', "bait/**/(1)",
+    "(SELECT 1 FROM bait)", "(SELECT a FROM `bait`)", "upper(bait(1))",
+)  # fmt: skip
+_WRAPPED = (
+    "'{}'", '"{}"', "`{}`", "/* {} */1", "-- {}\n1", "1 -- {}\n", "$${}$$", "$a${}$a$",
+    "$1x${}$1x$", "r'{}'", "e'{}'", "'''{}'''", "'\\' , {} --'\n", "/*+ {} */1",
+    "'a' , {} , 'b'", "'a''{}''b'", "`a``{}`", "'\\', {}, '\\'", "--\\\n{}\n1",
+    "/*/* {} */1 -- */\n", "/*/* */ {} */1", "'/*' , {} , '*/'", "# {}\n1", "'\\'' , {} , '\\''",
+    "\"'\" , {} , \"'\"", "$1x$, {} --$1x$\n",
+)  # fmt: skip
+_FRAMES = (
+    "SELECT {}", "SELECT {} FROM t", "SELECT a , {} FROM t ORDER BY 1", "VALUES ( {} )",
+    "SELECT * FROM t WHERE a IN ( {} )", "WITH c AS ( SELECT {} ) SELECT * FROM c",
+    "SELECT 1 UNION ALL SELECT {}", "SELECT ( SELECT max( a ) FROM t ) , {}",
+    "SELECT DISTINCT {} FROM t u", "SELECT concat( {} ) FROM t", "SELECT * FROM ( SELECT {} ) s",
+    "SELECT coalesce( {} ) AS c FROM t WHERE a = 'x' LIMIT 3", "EXPLAIN SELECT {}",
+    "SELECT a , {} FROM t GROUP BY ALL HAVING a > '\\' ",
+)  # fmt: skip
+
+
+class Queries:
+    """Texts of parts that a reader takes by themselves, mostly."""
+
+    def __init__(self, takes: Callable[[str], bool]) -> None:
+        wrapped = [one.replace("{}", call) for one in _WRAPPED for call in _CALLS]
+        self._values = [one for one in _VALUES if takes(f"SELECT {one}")]
+        self._wrapped = [one for one in wrapped if takes(f"SELECT {one}")]
+        self._calls = [one for one in _CALLS if takes(f"SELECT {one}")]
+        self._gaps = [one for one in _GAPS if takes(f"SELECT{one}1")]
+
+    def texts(self, chance: Random, count: int) -> Iterator[str]:
+        for _ in range(count):
+            parts = [self._part(chance) for _ in range(chance.randint(1, 4))]
+            text = chance.choice(_FRAMES).replace("{}", " , ".join(parts))
+            if chance.random() < 0.7:
+                gaps = self._gaps if chance.random() < 0.9 else _GAPS
+                words = text.split(" ")
+                for _ in range(chance.randint(1, 3)):
+                    at = chance.randrange(len(words))
+                    words[at] = chance.choice(gaps) + words[at]
+                text = " ".join(words)
+            yield _changed(chance, text) if chance.random() < 0.25 else text
+
+    def _part(self, chance: Random) -> str:
+        drawn = chance.random()
+        if drawn < 0.03:
+            return chance.choice(_VALUES)
+        if drawn < 0.55:
+            return chance.choice(self._values)
+        return chance.choice(self._wrapped if drawn < 0.9 else self._calls)
+
+
+def _changed(chance: Random, text: str) -> str:
+    """With one character less or more, mostly one of those that readers differ on."""
+    places = [at for at, one in enumerate(text) if one in "'\"`\\/*-$\n"] or [0]
+    at = chance.choice(places)
+    way = chance.randrange(3)
+    if way == 0:
+        return text[:at] + text[at + 1 :]
+    added = text[at] if way == 1 else chance.choice(chance.choice(_KINDS))
+    return text[:at] + added + text[at:]
 
 
 def texts(chance: Random, count: int) -> Iterator[str]:

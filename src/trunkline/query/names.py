@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 QUOTES = {"duckdb": '"', "spark": "`"}
 _SHORT = 20_000
+_sqlglot_log = logging.getLogger("sqlglot")
 _EXPLAIN = re.compile(r"\s*EXPLAIN(\s+(ANALYZE|EXTENDED|FORMATTED|COST))?(?=[\s(])", re.IGNORECASE)
 _NO_ALIAS = re.compile(r"\b(TABLE|DESCRIBE|DESC|SUMMARIZE|UNPIVOT|PIVOT)\s*\Z", re.IGNORECASE)
 
@@ -162,7 +163,8 @@ def _parsed(edited: Edited, dialect: str) -> exp.Expression:
     text = edited.text
     typed = edited.before.text if edited.before else text
     # It would warn of what it cannot read; `check_tree` refuses that.
-    logging.getLogger("sqlglot").setLevel(logging.ERROR)
+    if _sqlglot_log.level != logging.ERROR:
+        _sqlglot_log.setLevel(logging.ERROR)
     try:
         found = sqlglot.parse_one(text, read=dialect)
     except ParseError as error:

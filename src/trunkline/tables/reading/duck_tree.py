@@ -86,6 +86,11 @@ def tree(connection: DuckDBPyConnection, text: str) -> Node:
         raise Misread("There is a character that no text has (NUL, or half of one).")
     asked = "SELECT json_serialize_sql($1::VARCHAR)"
     ((told,),) = connection.execute(asked, [text]).fetchall()
+    return decoded(told)
+
+
+def decoded(told: str) -> Node:
+    """The one query of a text, of which DuckDB tells this."""
     try:
         found = json.loads(told)
     except RecursionError:
