@@ -164,11 +164,28 @@ class InvalidSchedule(Usage):
 
 
 class NotFound(TrunklineError):
-    """A lake, project, repo, branch, tag, commit or path that is not there."""
+    """A lake, project, repo, branch, tag, commit or path that is not there.
+
+    `near` suggests a name of the same kind: of what is in a `project`, or of a project or user.
+    Not everybody may know of it.
+    """
 
     code = "not_found"
     exit_code = 3
     http_status = 404
+
+    def __init__(
+        self, message: str, *, hint: str = "", near: str = "", project: str | None = None
+    ) -> None:
+        super().__init__(message + near, hint=hint)
+        self.near = near
+        self.project = project
+
+    def as_seen(self, sees: Callable[[str | None], bool]) -> NotFound:
+        """The same for who may not know what is near."""
+        if not self.near or sees(self.project):
+            return self
+        return NotFound(self.message.removesuffix(self.near), hint=self.hint)
 
 
 class Erased(NotFound):

@@ -45,7 +45,8 @@ def add_repo(
     if not repos.has_project(session, name.project):
         known = [project.name for project in repos.projects(session)]
         raise NotFound(
-            f'There is no project "{name.project}".{did_you_mean(name.project, known)}',
+            f'There is no project "{name.project}".',
+            near=did_you_mean(name.project, known),
             hint=f"Make it first: trunkline project create {name.project}",
         )
     if repos.key_of(session, name) is not None:
@@ -206,7 +207,7 @@ def delete_project(core: Core, name: str) -> None:
 def delete_project_in(session: Session, name: str) -> None:
     if not repos.has_project(session, name):
         known = [project.name for project in repos.projects(session)]
-        raise NotFound(f'There is no project "{name}".{did_you_mean(name, known)}')
+        raise NotFound(f'There is no project "{name}".', near=did_you_mean(name, known))
     held = repos.names(session, name)
     if held:
         raise InUse(

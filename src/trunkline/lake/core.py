@@ -87,11 +87,14 @@ def repo_key(session: Session, name: RepoName) -> int:
     if not repos.has_project(session, name.project):
         known = [project.name for project in repos.projects(session)]
         raise NotFound(
-            f'There is no project "{name.project}".{did_you_mean(name.project, known)}',
+            f'There is no project "{name.project}".',
+            near=did_you_mean(name.project, known),
             hint="trunkline project list shows all projects",
         )
     raise NotFound(
-        f'There is no repo "{name}".{did_you_mean(name.repo, repos.names(session, name.project))}',
+        f'There is no repo "{name}".',
+        near=did_you_mean(name.repo, repos.names(session, name.project)),
+        project=name.project,
         hint="trunkline repo list shows all repos",
     )
 

@@ -105,8 +105,8 @@ def _check_names(
     if not repos.has_project(session, spec.name.project):
         known = [project.name for project in repos.projects(session)]
         raise NotFound(
-            f'{where}There is no project "{spec.name.project}".'
-            f"{did_you_mean(spec.name.project, known)}",
+            f'{where}There is no project "{spec.name.project}".',
+            near=did_you_mean(spec.name.project, known),
             hint=f"Make it first: trunkline project create {spec.name.project}",
         )
     made = {cron for cron, _ in cron_repos(spec)}
@@ -189,7 +189,8 @@ def _without_data(session: Session, leaf: Pfs, writes: Mapping[RepoName, str]) -
 
 
 def missing_input(one: Declared, repo: RepoName, known: Sequence[str]) -> NotFound:
-    """What is said of a pipeline that reads what is not there; `known` are names that are."""
+    """What is said of a pipeline that reads what is not there; `known` are names that are, of
+    which whoever asks may know."""
     where = f"{one.where}: " if one.where else ""
     return NotFound(
         f'{where}{one.spec.name} reads the repo "{repo}", which does not exist.'

@@ -32,8 +32,9 @@ def require_environment(session: Session, project: str, name: str) -> Environmen
     if found is None:
         known = [one.name for one in environments.listed(session, project)]
         raise NotFound(
-            f'There is no environment "{name}" in the project {project}.'
-            f"{did_you_mean(name, known)}",
+            f'There is no environment "{name}" in the project {project}.',
+            near=did_you_mean(name, known),
+            project=project,
             hint="trunkline env list shows them; trunkline env create makes one.",
         )
     return found
@@ -48,8 +49,9 @@ def require_in(session: Session, name: RepoName, environment: str) -> PipelineRo
         here = environments.present(session, name.project, environment)
         known = [found.repo for key in here if (found := repos.name_of(session, key))]
         raise NotFound(
-            f'There is no pipeline "{name}" in the environment {environment}.'
-            f"{did_you_mean(name.repo, known)}",
+            f'There is no pipeline "{name}" in the environment {environment}.',
+            near=did_you_mean(name.repo, known),
+            project=name.project,
             hint=f"trunkline pipeline list --env {environment} shows them.",
         )
     return node.pipeline

@@ -75,7 +75,8 @@ def create(core: Core, project: str, name: str, base: str, author: str) -> Envir
 def _refuse_taken(session: Session, made: Environment) -> None:
     if not repos.has_project(session, made.project):
         known = [one.name for one in repos.projects(session)]
-        raise NotFound(f'There is no project "{made.project}".{did_you_mean(made.project, known)}')
+        near = did_you_mean(made.project, known)
+        raise NotFound(f'There is no project "{made.project}".', near=near)
     if made.name == made.base:
         raise Usage(f"{made.name} is where everything is that is in no environment.")
     others = environments.listed(session, made.project)

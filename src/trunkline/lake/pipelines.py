@@ -398,7 +398,9 @@ def require(session: Session, name: RepoName, anywhere: bool = False) -> Pipelin
     if row is None:
         known = [one.name.repo for one in pipelines.all_pipelines(session, name.project)]
         raise NotFound(
-            f'There is no pipeline "{name}".{did_you_mean(name.repo, known)}',
+            f'There is no pipeline "{name}".',
+            near=did_you_mean(name.repo, known),
+            project=name.project,
             hint="trunkline pipeline list shows all pipelines.",
         )
     return row

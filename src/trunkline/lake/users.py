@@ -32,7 +32,8 @@ def require(session: Session, name: str) -> User:
         return found
     known = [one.name for one in access.users(session)]
     raise NotFound(
-        f'There is no user "{name}".{did_you_mean(name, known)}',
+        f'There is no user "{name}".',
+        near=did_you_mean(name, known),
         hint="trunkline user list shows all users.",
     )
 
@@ -180,7 +181,8 @@ def require_scope(session: Session, scope: str) -> None:
     elif project and not repos.has_project(session, project):
         known = [one.name for one in repos.projects(session)]
         raise NotFound(
-            f'There is no project "{project}".{did_you_mean(project, known)}',
+            f'There is no project "{project}".',
+            near=did_you_mean(project, known),
             hint="trunkline project list shows all projects",
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from math import ceil
 from typing import Any
 
@@ -27,16 +26,11 @@ from trunkline.errors import (
     Usage,
 )
 from trunkline.model.access import LAKE, Permission
-from trunkline.model.commits import DEFAULT_PROJECT
 from trunkline.model.told import Place
 from trunkline.storage.disk import is_full
 
 log = logging.getLogger("trunkline.server")
 RETRY_SECONDS = 1
-_near = re.compile(
-    r'There is no (?P<kind>project|repo|pipeline|user) "(?:(?P<project>[^"/]*)/)?[^"]*"\.'
-    r"(?P<near> Did you mean .*)"
-).match
 
 
 def answer(request: Request, error: TrunklineError, status: int | None = None) -> JSONResponse:
@@ -111,11 +105,10 @@ def _seen(request: Request, error: TrunklineError) -> TrunklineError:
         return error.as_seen(
             lambda one: call.may(Permission.READ, one.repo if isinstance(one, Place) else one)
         )
-    if isinstance(error, NotFound) and (near := _near(error.message)) is not None:
-        # What is near the name that was asked for is a name of the same project.
-        kind, project = near.group("kind"), near.group("project") or DEFAULT_PROJECT
-        if kind in ("project", "user") or not call.who.may(Permission.READ, project):
-            error.message = error.message[: near.start("near")]
+    if isinstance(error, NotFound):
+        return error.as_seen(
+            lambda project: project is not None and call.who.may(Permission.READ, project)
+        )
     return error
 
 

@@ -210,3 +210,16 @@ def test_the_s3_door_names_nothing_either(world: World):
             for bucket in names:
                 found = client.list_objects_v2(Bucket=bucket)
                 assert WORD not in str(found.get("Contents"))
+
+
+def test_nobody_is_helped_to_a_pipeline_of_an_environment(world: World):
+    """What is near a pipeline that an environment lacks may be one that the caller may not see."""
+    shop = world.lake.bound(project="shop")
+    shop.apply(spec("shop/orderz", "shop/orders"), env="dev")
+    with world.client("narrow") as client:
+        lacking = client.get("/api/v1/pipelines/shop/orders", params={"environment": "dev"})
+    assert lacking.status_code == 404
+    assert "environment dev" in lacking.text and "orderz" not in lacking.text
+    with world.client("reader") as client:
+        lacking = client.get("/api/v1/pipelines/shop/orders", params={"environment": "dev"})
+    assert "orderz" in lacking.text
