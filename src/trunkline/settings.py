@@ -116,6 +116,7 @@ _ALL = (
     Setting("spark.packages", Kind.TEXT, None, "Maven coordinates that Spark fetches, by commas."),
     Setting("spark.conf", Kind.PAIRS, None, "Settings of Spark's own: spark.a=1;spark.b=2."),
     Setting("spark.archive", Kind.FLAG, "yes", "Keep Spark's classes ready, for a quick start."),
+    Setting("spark.linger", Kind.DURATION, "15m", "How long Spark waits for the next command."),
     Setting("token", Kind.TEXT, None, "Who you are to a server; a context may have it."),
     Setting("server.host", Kind.TEXT, "127.0.0.1", "The address that serve listens on."),
     Setting("server.port", Kind.NUMBER, "8470", "The port of the API and the console."),

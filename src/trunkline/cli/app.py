@@ -50,6 +50,7 @@ NOUNS = (
     "backfill",
     "backup",
     "pool",
+    "spark",
     "secret",
     "user",
     "role",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from trunkline.cli.session import Session
 from trunkline.cli.text import human_size
+from trunkline.engine import warm
 from trunkline.engine.java import find_java
 from trunkline.engine.options import SparkOptions, local_cores, machine_memory
 from trunkline.errors import NotAllowed, NotFound, Precondition, TrunklineError
@@ -108,7 +109,9 @@ def spark(session: Session) -> Iterator[Check]:
     elif options.is_local:
         cores = local_cores(options.master)
         here = f"{cores} core{'s' * (cores > 1)} and {memory}"
-        yield Check("spark", OK, f"{version}, here with {here}")
+        kept = sum(left.memory for left in warm.waiting())
+        waits = f"; one waits for the next command, with up to {human_size(kept)}" if kept else ""
+        yield Check("spark", OK, f"{version}, here with {here}{waits}")
     else:
         yield Check("spark", OK, f"{version}, on {options.master}; its driver has {memory}")
 

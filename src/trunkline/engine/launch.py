@@ -14,13 +14,17 @@ import signal
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
+from trunkline.engine import warm
 from trunkline.engine.java import Java
+from trunkline.engine.options import SparkOptions, local_cores
+from trunkline.engine.warm import TakenProcess
 from trunkline.errors import DiskFull, Unavailable
 
 START_TIMEOUT = 120.0
@@ -35,12 +39,15 @@ _ANSWER, _PROPERTIES, _LOCK = "gateway", "spark.properties", "in-use"
 class Jvm:
     """A running driver JVM, and where its gateway answers."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | TakenProcess
     port: int
     secret: str
     folder: Path
     lock: IO[bytes]
     log: Path
+    started: float = field(default_factory=time.time)
+    commands: int = 1
+    """How many commands it has served, with this one."""
 
     def alive(self) -> bool:
         return self.process.poll() is None
@@ -65,6 +72,37 @@ class Jvm:
 
     def said(self) -> str:
         return tail(self.log)
+
+    def leave(self, options: SparkOptions, key: str) -> bool:
+        """Leave it, running, to the next command that has the same key. False if it may not."""
+        stdin = self.process.stdin
+        if self.commands >= warm.MOST_COMMANDS or stdin is None or not self.alive():
+            return False
+        left = warm.Warm(
+            self.process.pid, self.port, self.secret, str(self.folder), str(self.log), key,
+            options.driver_memory, local_cores(options.master), self.started, self.commands,
+            options.linger, time.time(),
+        )  # fmt: skip
+        if not warm.leave(options.cache, left, stdin.fileno(), self.lock.fileno()):
+            return False
+        stdin.close()
+        self.lock.close()
+        if isinstance(self.process, subprocess.Popen):
+            threading.Thread(target=self.process.wait, daemon=True).start()
+        return True
+
+
+def take(options: SparkOptions, key: str) -> Jvm | None:
+    """One that an earlier command has left, now ours."""
+    taken = warm.take(options.cache, key)
+    if taken is None:
+        return None
+    left, stdin, lock = taken
+    process = TakenProcess(left.pid, os.fdopen(stdin, "wb"))
+    return Jvm(
+        process, left.port, left.secret, Path(left.folder), os.fdopen(lock, "wb"),
+        Path(left.log), left.started, left.commands + 1,
+    )  # fmt: skip
 
 
 def launch(

@@ -37,6 +37,8 @@ class SparkOptions:
     app_name: str = "trunkline"
     cache: Path = field(default_factory=lambda: cache_folder())
     archive: bool = True
+    linger: float = 0.0
+    """How long it stays for another command after the one that started it, in seconds."""
     bucket: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What Hadoop must know of the lake's bucket, with credentials."""
     outside: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -89,6 +91,7 @@ class SparkOptions:
             packages=tuple(packages),
             conf=conf,
             archive=settings.flag("spark.archive"),
+            linger=settings.seconds("spark.linger"),
             bucket=hadoop_conf(store),
             outside=_outside(store),
         )

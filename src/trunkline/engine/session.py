@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import signal
@@ -10,13 +11,13 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.engine import archive, buckets, failures, launch
+from trunkline.engine import archive, buckets, failures, launch, warm
 from trunkline.engine.environ import driver_environment
 from trunkline.engine.home import spark_home, worker_python
 from trunkline.engine.jar import jar
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+log = logging.getLogger(__name__)
 REACH_TIMEOUT = 5.0
 CONTEXT_TIMEOUT = 120.0
 _SERIAL = "-XX:+UseSerialGC"
@@ -46,7 +48,8 @@ class Session:
     `runs` are the groups that `submit` runs, with Spark's name for each; `spares` the SQL
     sessions of pipelines that none uses just now.
 
-    A session that was there before us (a notebook's) is used, and left running by `stop`.
+    A session that was there before us (a notebook's) is used, and left running by `stop`. One of
+    ours stays for the next command, if the options say so; `key` is what that must agree on.
     """
 
     def __init__(
@@ -55,8 +58,10 @@ class Session:
         context: SparkContext | None,
         spark: SparkSession | None = None,
         jvm: launch.Jvm | None = None,
+        key: str = "",
     ) -> None:
         self.options = options
+        self._key = key
         self.context = context
         self.jvm = jvm
         self.runs: dict[str, str] = {}
@@ -78,11 +83,17 @@ class Session:
                 from pyspark.sql import SparkSession
 
                 assert self.context is not None
-                spark = SparkSession(self.context)
+                spark = SparkSession(self.context, self._after_others())
                 # What somebody else's session is set to stays as it is.
                 self._spark = spark if self.jvm is not None else spark.newSession()
                 settle(self._spark)
         return self._spark
+
+    def _after_others(self) -> Any:
+        """In a JVM that has served others, an SQL session that knows nothing of theirs."""
+        if self.jvm is None or self.jvm.commands == 1:
+            return None
+        return _leftovers(self.context).session()
 
     @property
     def cores(self) -> int:
@@ -113,12 +124,16 @@ class Session:
             return False
 
     def stop(self) -> None:
-        """End it and its JVM, also one that hangs or is gone already."""
+        """Leave it to the next command, or end it and its JVM, also one that hangs or is gone."""
         if self.jvm is None:
             if self.context is None:
                 with contextlib.suppress(Exception):
                     self.spark.stop()
             return
+        if self._key and self.alive():
+            _forget_context(runs_on=True)
+            if self.jvm.leave(self.options, self._key):
+                return
         with _alarm(launch.STOP_TIMEOUT, self.jvm.kill), contextlib.suppress(Exception):
             if self.jvm.alive():
                 self.context._jsc.stop()  # type: ignore[union-attr]
@@ -146,6 +161,8 @@ def _start(options: SparkOptions) -> Session:
     if running := _adopt(options):
         return running
     _reach_one(_masters(options.master))
+    if left := _take(options):
+        return left
     java, extra = find_java(), ""
     wanted = archive.archive_path(options.cache, java, spark_home())
     ready = options.archive and archive.is_ready(wanted)
@@ -196,17 +213,59 @@ def _rehearse_tables(session: Session) -> None:
         tables.read(session, [scan], columns).filter("id > 3").groupBy("k").count().collect()
 
 
-def _start_jvm(options: SparkOptions, java_options: str) -> Session:
+def _conf(options: SparkOptions) -> dict[str, str]:
     conf = options.spark_conf()
     _add_jar(conf, jar(options.cache, find_java(), spark_home()), is_local=options.is_local)
-    collector = _SERIAL if options.is_local and local_cores(options.master) <= 2 else ""
-    ours = f'{collector} "-Dlog4j2.configurationFile={_LOG4J.as_uri()}" {java_options} '
-    conf["spark.driver.extraJavaOptions"] = ours + conf.get("spark.driver.extraJavaOptions", "")
+    return conf
+
+
+def _environment(options: SparkOptions, conf: Mapping[str, str]) -> dict[str, str]:
     environ = driver_environment(os.environ)
     if options.is_local:
         environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # whatever the host's name resolves to
     python = conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
-    environ["PYSPARK_PYTHON"] = python
+    return {**environ, "PYSPARK_PYTHON": python}
+
+
+def _key(options: SparkOptions, conf: Mapping[str, str], environ: Mapping[str, str]) -> str:
+    """Empty where Spark ends with its command."""
+    if not options.is_local or options.linger <= 0:
+        return ""
+    java = find_java()
+    return warm.key_of(conf, environ, str(java.home), java.version, str(spark_home()))
+
+
+def _take(options: SparkOptions) -> Session | None:
+    """The Spark that an earlier command left. Whatever is wrong with it, another is started."""
+    conf = _conf(options)
+    environ = _environment(options, conf)
+    key = _key(options, conf, environ)
+    jvm = launch.take(options, key) if key else None
+    if jvm is None:
+        return None
+    python = environ["PYSPARK_PYTHON"]
+    script = jvm.folder / "python"
+    try:
+        context = _make_context(jvm, str(script) if script.exists() else python)
+        # Its own Python workers: those of other commands hold modules and folders of theirs.
+        context.environment["TRUNKLINE_COMMAND"] = str(jvm.commands)
+        session = Session(options, context, jvm=jvm, key=key)
+        if session.alive():
+            return session
+    except Exception:
+        log.debug("The Spark that was left does not answer; starting another", exc_info=True)
+    _forget_context()
+    jvm.stop(0)
+    return None
+
+
+def _start_jvm(options: SparkOptions, java_options: str) -> Session:
+    conf = _conf(options)
+    environ = _environment(options, conf)
+    key, python = _key(options, conf, environ), environ["PYSPARK_PYTHON"]
+    collector = _SERIAL if options.is_local and local_cores(options.master) <= 2 else ""
+    ours = f'{collector} "-Dlog4j2.configurationFile={_LOG4J.as_uri()}" {java_options} '
+    conf["spark.driver.extraJavaOptions"] = ours + conf.get("spark.driver.extraJavaOptions", "")
     try:
         jvm = launch.launch(
             find_java(), spark_home(), conf, logs=options.cache / "logs", environ=environ
@@ -216,7 +275,10 @@ def _start_jvm(options: SparkOptions, java_options: str) -> Session:
     try:
         if options.is_local:
             python = worker_python(jvm.folder, python)
-        return Session(options, _make_context(jvm, python), jvm=jvm)
+        context = _make_context(jvm, python)
+        if key:
+            _leftovers(context).remember(context._jsc.sc())
+        return Session(options, context, jvm=jvm, key=key)
     except BaseException as error:
         said, log = str(error) if jvm.alive() else f"{jvm.said()}\n{error}", jvm.log
         _forget_context()
@@ -247,7 +309,12 @@ def _make_context(jvm: launch.Jvm, python: str) -> SparkContext:
     with _alarm(CONTEXT_TIMEOUT, give_up), _own_interrupts():
         try:
             gateway = launch.connect(jvm)
-            context = SparkContext(conf=SparkConf(_jvm=gateway.jvm), gateway=gateway)
+            if jvm.commands == 1:
+                context = SparkContext(conf=SparkConf(_jvm=gateway.jvm), gateway=gateway)
+            else:
+                running = gateway.jvm.io.trunkline.Leftovers.context()
+                conf = SparkConf(_jconf=running.sc().conf())
+                context = SparkContext(conf=conf, gateway=gateway, jsc=running)
         except Exception:
             if late.is_set():
                 raise Unavailable(
@@ -286,15 +353,26 @@ def _alarm(seconds: float, action: Callable[[], Any]) -> Iterator[None]:
         timer.cancel()
 
 
-def _forget_context() -> None:
-    """Let the next session have a JVM of its own: pyspark keeps the first one's gateway forever."""
+def _leftovers(context: Any) -> Any:
+    return context._jvm.io.trunkline.Leftovers
+
+
+def _forget_context(*, runs_on: bool = False) -> None:
+    """Let the next session have a JVM of its own: pyspark keeps the first one's gateway forever.
+
+    One that runs on is only let go of.
+    """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     gateway, context = SparkContext._gateway, SparkContext._active_spark_context
     if gateway is not None:
         with contextlib.suppress(Exception):
-            gateway.shutdown()
+            if runs_on:
+                gateway.shutdown_callback_server()
+                gateway.close()
+            else:
+                gateway.shutdown()
     if server := getattr(context, "_accumulatorServer", None):
         # The context's own `stop` would wait for it, up to a second and for nothing.
         threading.Thread(target=server.shutdown, daemon=True).start()

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from trunkline.model.egress import Delivery, DeliveryState
@@ -91,8 +91,10 @@ class Running(LakeBase):
 
         began = time.monotonic()
         told = listener or (lambda event: None)
+        spark = SparkOptions.of(self._settings, self._core.objects.address)
         engine = SparkEngine(
-            SparkOptions.of(self._settings, self._core.objects.address),
+            # One that is always at work has nothing to leave to others.
+            replace(spark, linger=0) if watch else spark,
             lambda text: told(RunEvent("spark", text)),
         )
         options = RunnerOptions(
