@@ -101,4 +101,6 @@ def clean_environment(
     for name in list(os.environ):
         if name.startswith(("TRUNKLINE_", "AWS_")) or name in ("NO_COLOR", "FORCE_COLOR"):
             monkeypatch.delenv(name)
+    # Each test has the Spark that it starts; those of a Spark that stays ask for it.
+    monkeypatch.setenv("TRUNKLINE_SPARK_LINGER", "0")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-config"))

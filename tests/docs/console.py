@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.spark import SHORT_LIVED_CONF
+from trunkline.engine import warm
 from trunkline.engine.options import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -304,6 +305,7 @@ class Shell:
                 self.run("wait")
         self._process.kill()
         self._process.wait()
+        warm.stop_all(self.folder / "tmp")
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
                 pipe.close()

@@ -23,6 +23,8 @@ _DROPPED = frozenset(
         *("SPARK_CONNECT_MODE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_ARGS"),
         *("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"),
         *("PYSPARK_DRIVER_PYTHON", "PYSPARK_DRIVER_PYTHON_OPTS"),
+        # pyspark's notes to itself of what a JVM has told it.
+        *("SPARK_BUFFER_SIZE", "SPARK_AUTH_SOCKET_TIMEOUT"),
     )
 )
 _DUMPABLE = 4

@@ -131,7 +131,8 @@ class Session:
                     self.spark.stop()
             return
         if self._key and self.alive():
-            _forget_context(runs_on=True)
+            with _alarm(launch.STOP_TIMEOUT, self.jvm.kill):
+                _forget_context(runs_on=True)
             if self.jvm.leave(self.options, self._key):
                 return
         with _alarm(launch.STOP_TIMEOUT, self.jvm.kill), contextlib.suppress(Exception):
@@ -369,7 +370,7 @@ def _forget_context(*, runs_on: bool = False) -> None:
     if gateway is not None:
         with contextlib.suppress(Exception):
             if runs_on:
-                gateway.shutdown_callback_server()
+                _end_callbacks(gateway)
                 gateway.close()
             else:
                 gateway.shutdown()
@@ -378,6 +379,16 @@ def _forget_context(*, runs_on: bool = False) -> None:
         threading.Thread(target=server.shutdown, daemon=True).start()
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = None
+
+
+def _end_callbacks(gateway: Any) -> None:
+    """What the JVM asks of this process while a stream runs. Whoever waits for a question reads
+    an end first: to close what another thread reads from would wait for that thread."""
+    server = gateway._callback_server
+    for connection in list(server.connections) if server is not None else ():
+        with contextlib.suppress(OSError):
+            connection.socket.shutdown(socket.SHUT_RDWR)
+    gateway.shutdown_callback_server()
 
 
 def _adopt(options: SparkOptions) -> Session | None:

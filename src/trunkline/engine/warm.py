@@ -92,7 +92,7 @@ class TakenProcess:
         return code
 
     def _has_ended(self) -> bool:
-        return _is_gone(self.pid) if self._pipe < 0 else _is_broken(self._pipe)
+        return is_gone(self.pid) if self._pipe < 0 else _is_broken(self._pipe)
 
     def send_signal(self, number: int) -> None:
         os.kill(self.pid, number)
@@ -104,7 +104,7 @@ def _is_broken(pipe: int) -> bool:
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
-def _is_gone(pid: int) -> bool:
+def is_gone(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -128,7 +128,7 @@ def key_of(conf: Mapping[str, str], environ: Mapping[str, str], *others: str) ->
 def take(cache: Path, key: str) -> tuple[Warm, int, int] | None:
     """The JVM with that key, now ours, with its stdin and the lock of its folder."""
     with _alone() as folder:
-        path = folder and _socket_of(folder, cache)
+        path = folder and socket_of(folder, cache)
         if not path or not path.exists():
             return None
         with contextlib.suppress(OSError, ValueError), _connected(path) as keeper:
@@ -149,7 +149,7 @@ def leave(cache: Path, warm: Warm, stdin: int, lock: int) -> bool:
     with _alone() as folder:
         if folder is None:
             return False
-        path = _socket_of(folder, cache)
+        path = socket_of(folder, cache)
         _stop(path)
         with socket.socket(socket.AF_UNIX) as door:
             try:
@@ -182,9 +182,9 @@ def waiting() -> list[Warm]:
     return left
 
 
-def stop_all() -> int:
-    """End all that wait; how many there were."""
-    with _alone() as folder:
+def stop_all(below: Path | None = None) -> int:
+    """End all that wait; how many there were. `below` is another process's TMPDIR."""
+    with _alone(below) as folder:
         return sum(map(_stop, sorted(folder.glob("*.sock")))) if folder else 0
 
 
@@ -214,9 +214,9 @@ def _line(stream: socket.socket) -> bytes:
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[Path | None]:
+def _alone(below: Path | None = None) -> Iterator[Path | None]:
     """The folder of the sockets, for one command at a time; None where no one else is kept out."""
-    folder = Path(tempfile.gettempdir()) / f"trunkline-warm-{os.getuid()}"
+    folder = (below or Path(tempfile.gettempdir())) / f"trunkline-warm-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         facts = folder.lstat()
@@ -232,7 +232,7 @@ def _alone() -> Iterator[Path | None]:
         yield folder
 
 
-def _socket_of(folder: Path, cache: Path) -> Path:
+def socket_of(folder: Path, cache: Path) -> Path:
     return folder / f"{hashlib.sha256(str(cache.absolute()).encode()).hexdigest()[:16]}.sock"
 
 
