@@ -49,7 +49,8 @@ class TestPrecedence:
         assert value.value == 2 << 20
         assert value.where == f"{lake / 'config.toml'}: pack.limit"
 
-    def test_every_setting_has_a_readable_default(self):
+    def test_every_setting_has_a_readable_default(self, monkeypatch):
+        monkeypatch.delenv("TRUNKLINE_SPARK_LINGER")
         for name in settings.SETTINGS:
             assert load()[name].source is Source.DEFAULT
 

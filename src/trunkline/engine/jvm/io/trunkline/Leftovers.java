@@ -13,6 +13,7 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalog;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.streaming.state.StateStore$;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -69,6 +70,8 @@ public final class Leftovers {
             if (!any.sharedState().activeStreamingQueries().isEmpty()) {
                 return "a stream still runs";
             }
+            // State that a stream has loaded stays open, with its files, until somebody says so.
+            StateStore$.MODULE$.stop();
             any.sharedState().cacheManager().clearCache();
             any.sharedState().globalTempViewManager().clear();
             dropAll(any.sharedState().externalCatalog());
