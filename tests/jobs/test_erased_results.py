@@ -8,9 +8,12 @@ import pytest
 import zstandard
 
 import trunkline as tl
+from tests.jobs.graphs import Graph
 from tests.jobs.tables import Tables
 from tests.served import home
+from trunkline.lake.jobobjects import replace_results, used_by_jobs
 from trunkline.model.jobs import JobState
+from trunkline.storage.catalog import pipelines
 
 PEOPLE = "SELECT name, upper(name) AS loud, team FROM people"
 
@@ -62,3 +65,28 @@ def test_a_datum_that_comes_back_is_computed_again(people: Tables):
     assert job.state is JobState.SUCCESS
     assert (job.counts.processed, job.counts.skipped) == (1, 1)
     assert people.rows("loud@main", "loud") == [("BOB",), ("ZAPHOD",)]
+
+
+def test_gc_reads_what_took_the_place_of_results_that_another_gc_removed(graph: Graph, monkeypatch):
+    graph.put("orders", a="x", b="y")
+    graph.apply("b", "orders")
+    graph.run_well()
+    core = home(graph.lake)._core
+    with core.database.write() as session:
+        session.execute("UPDATE jobs SET index_key = NULL")  # as of a commit that gc has removed
+        (row,) = pipelines.with_results(session)
+    assert row.results
+    before, read, others = used_by_jobs(core), core.manifests.read, [row.results]
+
+    def after_another_gc(key: str, digest: str) -> object:
+        if key in others:
+            others.remove(key)
+            tree = read(key, digest)
+            assert replace_results(core, row, tree, {next(iter(tree.scan(b"")))})
+            core.objects.delete([key])
+        return read(key, digest)
+
+    monkeypatch.setattr(core.manifests, "read", after_another_gc)
+    lost = before - used_by_jobs(core)
+    assert {key for key in lost if key.endswith(".part")} == set()
+    assert others == []

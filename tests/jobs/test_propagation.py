@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,7 @@ from trunkline.errors import (
     NotAllowed,
     TrunklineError,
 )
+from trunkline.jobs.claims import claim_next
 from trunkline.lake.bell import bell_of
 from trunkline.model.jobs import JobState
 
@@ -387,3 +390,19 @@ def test_members_of_a_union_may_share_a_name(idle: Graph):
     idle.apply("b", both, ["true"])
     made = idle.put("rates", r="1")
     assert [(one.name, one.commit) for one in idle.job("b").inputs] == [("x", None), ("x", made)]
+
+
+def test_a_clock_that_is_set_back_neither_turns_jobs_around_nor_holds_them(
+    lake: tl.Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    graph, right = Graph(lake, tmp_path / "code"), time.time_ns
+    graph.follow("b", "orders")
+    monkeypatch.setattr(time, "time_ns", lambda: right() + 86_400 * 10**9)
+    graph.run()
+    first = graph.put("orders", a="x")
+    claimed = claim_next(lake._core, "who dies", seconds=0.5)
+    assert claimed is not None
+    monkeypatch.setattr(time, "time_ns", right)
+    second = graph.put("orders", a="y")
+    assert [job.id for job in graph.run()] == [first, second]
+    assert graph.head("b") == second

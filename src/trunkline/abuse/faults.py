@@ -50,6 +50,7 @@ class Faults(threading.Thread):
         clocks: list[Path],
         lake: Path,
         backups: Path,
+        own: Path | None,
     ) -> None:
         super().__init__(name="faults", daemon=True)
         self._draw = Random(f"{seed}/faults")
@@ -60,6 +61,7 @@ class Faults(threading.Thread):
         self._clocks = clocks
         self._lake = lake
         self._backups = backups
+        self._own = own
         self._over = threading.Event()
         self.open = ""
         self._kinds: list[Fault] = []
@@ -118,7 +120,8 @@ class Faults(threading.Thread):
         """What is left of it is refused by `backup verify`, or is whole after all."""
         made = self._backups / "backups"
         before = set(made.glob("*/"))
-        command = [sys.executable, "-m", "trunkline", "backup", "create", str(self._backups)]
+        program = ["trunkline"] if self._own is None else ["trunkline.abuse.skew", str(self._own)]
+        command = [sys.executable, "-m", *program, "backup", "create", str(self._backups)]
         environ = {**os.environ, "TRUNKLINE_LAKE": str(self._lake), "TRUNKLINE_AUTHOR": _KILLED}
         process = subprocess.Popen(
             command, env=environ, start_new_session=True, stdin=subprocess.DEVNULL,

@@ -14,7 +14,7 @@ from trunkline.abuse import acts, closing, faults, flows, results
 from trunkline.abuse.client import PATIENCE, SHARED, Client, Common, Tally
 from trunkline.abuse.memory import Memory
 from trunkline.abuse.processes import Process, Processes, free_port
-from trunkline.abuse.skew import set_clock
+from trunkline.abuse.skew import Skew, set_clock
 from trunkline.errors import AlreadyExists, Unavailable, Usage
 from trunkline.lake.create import addresses_of
 
@@ -98,6 +98,11 @@ class _Stage:
     disk: Path | None
     homes: list[Path] = field(default_factory=list)
     clocks: list[Path] = field(default_factory=list)
+
+    @property
+    def own_clock(self) -> Path | None:
+        """That of the machine we are on, if all of the lake is on it."""
+        return self.clocks[0] if self.clocks and not self.plan.catalog else None
 
 
 Say = Callable[[str], None]
@@ -217,8 +222,11 @@ def _at_work(stage: _Stage, memory: Memory, tally: Tally, say: Say) -> None:
         broken = faults.Faults(
             plan.seed, processes, tally,
             kill=plan.kill, disk=stage.disk, restart=plan.restart, clocks=stage.clocks,
-            lake=plan.lake, backups=stage.folder / KILLED,
+            lake=plan.lake, backups=stage.folder / KILLED, own=stage.own_clock,
         )  # fmt: skip
+        skew = Skew(stage.own_clock) if stage.own_clock else None
+        if skew is not None:
+            skew.start()
         began = time.monotonic()
         for client in clients:
             client.start()
@@ -238,6 +246,8 @@ def _at_work(stage: _Stage, memory: Memory, tally: Tally, say: Say) -> None:
                 client.join(max(0.0, end - time.monotonic()))
                 if client.is_alive():
                     tally.blame(f"{client.name}, act {client.act}, {client.doing}: does not end")
+            if skew is not None:
+                skew.stop()
 
 
 def _progress(began: float, tally: Tally, fault: str) -> str:

@@ -1,4 +1,5 @@
-"""The command line on a machine whose clock is wrong: `python -m trunkline.abuse.skew FILE ARGS…`
+"""The command line on a machine whose clock is wrong: `python -m trunkline.abuse.skew FILE ARGS…`,
+or this process as one of that machine's.
 
 The file holds how many seconds it is ahead, and may change at any moment. Clocks that only count
 (`time.monotonic`) go on as they do on a machine whose time is set.
@@ -22,6 +23,7 @@ class Skew:
         self._file = file
         self._ahead = 0
         self._time, self._time_ns = time.time, time.time_ns
+        self._over = threading.Event()
         self._look()
 
     def start(self) -> None:
@@ -29,9 +31,12 @@ class Skew:
         time.time = lambda: self._time() + self._ahead
         time.time_ns = lambda: self._time_ns() + self._ahead * _NANOS
 
+    def stop(self) -> None:
+        self._over.set()
+        time.time, time.time_ns = self._time, self._time_ns
+
     def _follow(self) -> None:
-        while True:
-            time.sleep(_EVERY)
+        while not self._over.wait(_EVERY):
             self._look()
 
     def _look(self) -> None:

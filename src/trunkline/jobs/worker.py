@@ -362,12 +362,14 @@ class Worker:
         """Say that there is somebody who runs what comes; one that only drains is soon gone."""
         now = time.monotonic()
         pause = min(BEAT_SECONDS, self._lease / 4)
-        if not self._stays or (self._beaten and now - self._beaten < pause):
+        if self._beaten and now - self._beaten < pause:
             return
         self._beaten = now
         try:
             with self.core.database.write(durable=False) as session:
-                workers.beat(session, self.name, int(self._lease * 1_000_000))
+                workers.follow_clock(session)
+                if self._stays:
+                    workers.beat(session, self.name, int(self._lease * 1_000_000))
         except TrunklineError as error:
             log.warning("cannot say that this worker is alive: %s", error)
 

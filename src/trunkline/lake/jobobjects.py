@@ -18,7 +18,7 @@ from trunkline.lake.manifests import Lines, Tree, decompress
 from trunkline.lake.named import Named
 from trunkline.model.entries import line_path
 from trunkline.model.ids import id_millis, new_id
-from trunkline.storage.catalog import jobs, pipelines
+from trunkline.storage.catalog import Session, jobs, pipelines
 from trunkline.storage.catalog.pipelines import PipelineRow
 from trunkline.storage.objects.keys import JOBS, KeyMaker
 
@@ -109,19 +109,24 @@ def name_kept(core: Core, keep_logs_seconds: float, named: Named) -> set[str]:
     """Name what jobs, results and logs keep; the parts of jobs that run, to be named last."""
     with core.database.read() as session:
         since = session.now() - int(keep_logs_seconds * 1_000_000)
-        indexes = jobs.every_index(session)
-        results = [
-            (row.results or "", row.results_hash or "") for row in pipelines.with_results(session)
-        ]
+        trees = _trees(session)
         open_places = [*jobs.unfinished_places(session), *jobs.lenders(session)]
         going = {f"{JOBS}{job_id}-{repo}/" for repo, job_id in open_places}
         known = {f"{JOBS}{job_id}-{repo}/" for repo, job_id in jobs.places_since(session, since)}
     seen: set[str] = set()
-    for stored in dict.fromkeys(indexes):
-        named.others(_parts_of(core, stored, "index", seen, named))
-    kept: set[str] = set()
-    for stored in results:
-        kept |= _parts_of(core, stored, "results", seen, named)
+    parts: dict[str, set[str]] = {"index": set(), "results": set()}
+    waiting = list(trees)
+    while waiting:
+        stored, kind = waiting.pop()
+        if not _note_parts(core, stored, kind, seen, named, parts[kind]):
+            # Replaced since it was listed, and removed by another gc: what took its place names
+            # parts that it named.
+            with core.database.read() as session:
+                now = _trees(session)
+            waiting += now - trees
+            trees |= now
+    named.others(parts["index"])
+    kept = parts["results"]
     passing: set[str] = set()
     running: set[str] = set()
     for info in core.objects.list(JOBS):
@@ -149,23 +154,33 @@ def name_running(core: Core, parts: set[str], named: Named) -> None:
         named.files(lines)
 
 
-def _parts_of(
-    core: Core, stored: tuple[str, str], kind: str, seen: set[str], named: Named
-) -> set[str]:
-    """The parts that the lines of a tree name; its own objects are noted."""
-    used: set[str] = set()
+def _trees(session: Session) -> set[tuple[tuple[str, str], str]]:
+    """The trees that name parts, of jobs and pipelines: each with its kind."""
+    rows = pipelines.with_results(session)
+    results = [(row.results or "", row.results_hash or "") for row in rows]
+    indexes = jobs.every_index(session)
+    return {*((one, "index") for one in indexes), *((one, "results") for one in results)}
+
+
+def _note_parts(
+    core: Core, stored: tuple[str, str], kind: str, seen: set[str], named: Named, parts: set[str]
+) -> bool:
+    """Add the parts that the lines of a tree name, and note its own objects; False if it is gone.
+
+    What was read of it until then is noted, since it is not read again.
+    """
     field = _PART_FIELD[kind]
     try:
         tree = core.manifests.read(*stored)
         for lines in _new_lines(tree, seen):
-            parts = {line.split(b"\t", field + 1)[field] for line in lines}
-            used |= {part.decode() for part in parts}
+            names = {line.split(b"\t", field + 1)[field] for line in lines}
+            parts |= {name.decode() for name in names}
     except CorruptObject:
         if _is_named(core, stored[0]):
             raise
-        return used  # it was replaced since it was listed, and another gc removed it
+        return False
     named.tree(*stored, tree)
-    return used
+    return True
 
 
 def _is_named(core: Core, key: str) -> bool:

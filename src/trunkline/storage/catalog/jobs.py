@@ -30,6 +30,9 @@ STREAM = "stream"
 
 
 def add(session: Session, repo: int, job: Job, pool: str = "", lane: str = "") -> None:
+    """Make a job, after all others of its pipeline: also where the clock was set back."""
+    last = session.one("SELECT max(created) AS last FROM jobs WHERE repo = :repo", {"repo": repo})
+    newest = last["last"] or 0 if last else 0
     session.execute(
         """INSERT INTO jobs (repo, id, version, branch, state, reason, cause, created, priority,
                pool, inputs, digest, backfill, replay, lane, environment)
@@ -43,7 +46,7 @@ def add(session: Session, repo: int, job: Job, pool: str = "", lane: str = "") -
             "state": str(job.state),
             "reason": job.told_reason.to_text(),
             "cause": job.told_cause.to_text(),
-            "created": job.created,
+            "created": newest + 1 if newest > job.created else job.created,
             "priority": job.priority,
             "pool": pool,
             "inputs": _encode_inputs(job.inputs),

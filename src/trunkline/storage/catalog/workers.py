@@ -5,9 +5,16 @@ from __future__ import annotations
 from trunkline.model.jobs import JobState
 from trunkline.model.told import Kind, Told
 from trunkline.model.workers import WorkerInfo
+from trunkline.storage.catalog import identity
 from trunkline.storage.catalog.database import Session
 
 _KIND = "worker"
+_CLOCK = "clock"
+_SET_BACK_MICROS = 60 * 1_000_000
+_UNTIL = (
+    *((table, "expires") for table in ("jobs", "flows", "deliveries", "leases")),
+    *((table, "not_before") for table in ("jobs", "deliveries")),
+)
 
 
 def beat(session: Session, name: str, lease_micros: int) -> None:
@@ -21,6 +28,21 @@ def beat(session: Session, name: str, lease_micros: int) -> None:
                VALUES (:id, :kind, :name, :now, :expires)""",
             values,
         )
+
+
+def follow_clock(session: Session) -> None:
+    """Where the clock was set back, move along what was to end or begin by it.
+
+    Whoever died with a job in hand would else keep it until the clock is there again.
+    """
+    now, seen = session.now(), int(identity.fact(session, _CLOCK) or 0)
+    if seen - now > _SET_BACK_MICROS:
+        moved = {"seen": seen, "back": seen - now}
+        for table, column in _UNTIL:
+            session.execute(
+                f"UPDATE {table} SET {column} = {column} - :back WHERE {column} > :seen", moved
+            )
+    identity.note(session, {_CLOCK: str(now)})
 
 
 def alive(session: Session) -> list[WorkerInfo]:
