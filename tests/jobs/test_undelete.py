@@ -11,6 +11,7 @@ from tests.jobs.graphs import Graph
 from tests.postgres import postgres
 from tests.served import home
 from trunkline import errors
+from trunkline.model.commits import RepoKind
 from trunkline.model.jobs import JobState
 from trunkline.storage.catalog import timing
 
@@ -205,3 +206,52 @@ def test_on_a_database_server(tmp_path: Path):
         assert lake.fsck(deep=True).ok
         with home(lake)._core.database.read() as session:
             assert not session.all("SELECT * FROM every_repo")
+
+
+def on_orders(lake: tl.Lake) -> list[tuple[object, object]]:
+    return [(one["branch"], one["on"]) for one in lake.triggers("orders")]
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_a_pipeline_whose_repo_was_kept_comes_back_to_it(tmp_path: Path, database: str):
+    address = postgres().catalog() if database == "postgres" else None
+    store = f"file://{tmp_path}/objects" if address else None
+    with tl.init(tmp_path / "lake", catalog=address, store=store) as lake:
+        graph = Graph(lake, tmp_path / "code")
+        lake.create_repo("orders")
+        graph.put("orders", a="x")
+        graph.follow("b", "orders")
+        graph.follow("b", "orders", priority=2)
+        graph.follow("c", "b")
+        trigger = tl.pfs("orders", "/no", trigger={"commits": 3})
+        graph.apply("t", tl.cross(trigger, tl.cron("tick", "@every 1h")), ["true"])
+        graph.run()
+        triggers, head = on_orders(lake), graph.head("b")
+        assert head
+        for name in "bt":
+            lake.delete_pipeline(name, keep_repo=True)
+        assert lake.gc(grace=DAY).deletions == 0
+        graph.put("b", mine="x")
+        with pytest.raises(errors.Precondition, match="has changed since its pipeline"):
+            lake.undelete("b")
+        lake.move_branch("b@main", f"b@{head}")
+        assert lake.undelete("b").notes == ("It is paused: trunkline pipeline resume b",)
+        assert [one.version for one in lake.pipeline_versions("b")] == [2, 1]
+        assert (lake.pipeline("b").state, lake.repo("b").kind) == ("paused", RepoKind.OUTPUT)
+        lake.undelete("t")
+        assert on_orders(lake) == triggers
+        assert lake.repo("t_tick").kind is RepoKind.CRON
+        assert lake.deleted() == []
+        lake.resume_pipeline("b")
+        assert all(job.state is JobState.SUCCESS for job in graph.run())
+        assert lake.fsck(deep=True).ok
+
+
+def test_a_kept_repo_outlives_what_gc_forgets_of_its_pipeline(idle: Graph):
+    idle.follow("b", "orders")
+    idle.lake.delete_pipeline("b", keep_repo=True)
+    idle.lake.gc(grace=0)
+    assert idle.lake.repo("b").kind is RepoKind.USER
+    with pytest.raises(errors.NotFound):
+        idle.lake.undelete("b")
+    assert idle.lake.fsck().ok

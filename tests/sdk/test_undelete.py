@@ -110,8 +110,9 @@ def test_a_repo_comes_back_with_all_that_it_had(lake: Lake):
     assert lake.repos() == []
     assert names(lake) == [("repo", "orders")]
     for ask in (lake.repo, lake.branches, lake.tags):
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound, match="it was deleted") as refused:
             ask("orders")
+        assert "trunkline undelete orders" in refused.value.hint
     with pytest.raises(NotFound):
         lake.show(first)
     assert lake.status().repos == 0

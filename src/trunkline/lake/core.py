@@ -11,7 +11,7 @@ from trunkline.model.ids import ID_LENGTH, is_id_prefix
 from trunkline.model.refs import Ancestor, Ref, Step
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.time import to_rfc3339
-from trunkline.storage.catalog import Database, Session, commits, refs, repos
+from trunkline.storage.catalog import Database, Session, commits, deletions, refs, repos
 from trunkline.storage.objects.port import ObjectStore
 
 
@@ -90,6 +90,11 @@ def repo_key(session: Session, name: RepoName) -> int:
             f'There is no project "{name.project}".',
             near=did_you_mean(name.project, known),
             hint="trunkline project list shows all projects",
+        )
+    if any(not row.ref for row in deletions.listed(session, name=name)):
+        raise NotFound(
+            f'There is no repo "{name}" any more: it was deleted.',
+            hint=f"It can be had back: trunkline undelete {name}",
         )
     raise NotFound(
         f'There is no repo "{name}".',

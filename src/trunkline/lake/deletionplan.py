@@ -99,7 +99,7 @@ def of_pipeline(core: Core, name: RepoName, force: bool, keep_repo: bool) -> Del
     def act(session: Session) -> None:
         pipelines.delete_in(session, name, force, keep_repo, _NOBODY)
 
-    return _judged(core, found, doomed, act, not keep_repo)
+    return _judged(core, found, doomed, act, True)
 
 
 def of_environment(core: Core, project: str, name: str, force: bool) -> Deletion:

@@ -20,6 +20,7 @@ from trunkline.storage.catalog import (
     deliveries,
     flows,
     leases,
+    pipelines,
     refs,
     repos,
     timing,
@@ -90,6 +91,18 @@ def bury_repo(
     return position
 
 
+def bury_pipeline(session: Session, repo: int, name: RepoName, author: str) -> int:
+    """Note what makes a pipeline whose output stays as a plain repo, and where that is now."""
+    heads = {branch.name: branch.head for branch in refs.branches(session, repo)}
+    content = {"rows": pipelines.rows_of(session, repo), "heads": heads}
+    return deletions.record(session, PIPELINE, name, repo, author, content=content)
+
+
+def leaves_repo(row: deletions.DeletionRow) -> bool:
+    """Whether the output of a pipeline was not deleted with it."""
+    return "rows" in row.content
+
+
 def listed(core: Core, project: str | None) -> list[Deleted]:
     """What can be had back, the newest first."""
     grace = int(core.options.gc_grace_seconds * 1_000_000)
@@ -128,5 +141,5 @@ def forget(session: Session, rows: list[deletions.DeletionRow]) -> None:
         if not row.ref:
             # The pipeline is in the first of its repos, and names the others.
             for one in [row, *parts]:
-                if not one.ref:
+                if not one.ref and not leaves_repo(one):
                     repos.remove(session, one.repo)

@@ -11,7 +11,7 @@ from typing import Any
 from trunkline.errors import InUse, InvalidSpec, NotFound
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.declarations import SCHEDULE, check, cron_repos
-from trunkline.lake.deletions import PIPELINE, bury_branch, bury_repo
+from trunkline.lake.deletions import PIPELINE, bury_branch, bury_pipeline, bury_repo
 from trunkline.lake.environmentpipelines import (
     keep_in,
     refuse_in_environments,
@@ -313,12 +313,11 @@ def delete_in(session: Session, name: RepoName, force: bool, keep_repo: bool, au
     for job in jobs.listed(session, repo=row.repo, unfinished=True):
         end_job(session, row.repo, job.id, JobState.KILLED, Told(Kind.PIPELINE_DELETED))
     ticks = {cron.repo: cron.name for cron in timing.crons(session, row.repo)}
-    part_of: int | None = None
     if keep_repo:
-        _drop_triggers(session, row.repo, name, ())
+        part_of = bury_pipeline(session, row.repo, name, author)
+        _drop_triggers(session, row.repo, name, (), part_of)
         _drop_empty_branches(session, row.repo, ())
         pipelines.remove(session, row.repo)
-        flows.remove(session, row.repo)
         repos.set_kind(session, row.repo, RepoKind.USER)
     else:
         for repo in below:
@@ -331,10 +330,7 @@ def delete_in(session: Session, name: RepoName, force: bool, keep_repo: bool, au
         bury_repo(session, row.code_repo, code_repo(name), author, part_of=part_of)
     for tick, its_name in ticks.items():
         if not pipelines.readers(session, tick) and not environments.readers(session, tick):
-            if part_of is None:
-                repos.remove(session, tick)
-            else:
-                bury_repo(session, tick, its_name, author, part_of=part_of)
+            bury_repo(session, tick, its_name, author, part_of=part_of)
     events.emit(session, "pipeline", name, {"deleted": True})
 
 

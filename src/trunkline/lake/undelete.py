@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from trunkline.errors import AlreadyExists, InUse, NotFound, Usage
+from trunkline.errors import AlreadyExists, InUse, NotFound, Precondition, Usage
 from trunkline.lake.branches import started
 from trunkline.lake.core import Core, repo_key
-from trunkline.lake.deletions import BRANCH, PIPELINE, TAG
+from trunkline.lake.deletions import BRANCH, PIPELINE, TAG, leaves_repo
 from trunkline.lake.pipelines import FOR_PIPELINE
+from trunkline.lake.versions import code_repo
 from trunkline.model.access import Grant, Role
-from trunkline.model.commits import RepoName
+from trunkline.model.commits import RepoKind, RepoName
 from trunkline.model.deletions import Undeleted
 from trunkline.model.inputs import Trigger
 from trunkline.model.paths import validate_name
@@ -104,7 +105,8 @@ def _branch(session: Session, row: DeletionRow, name: str, author: str) -> tuple
 
 def _repo(session: Session, row: DeletionRow, name: RepoName, author: str) -> Undeleted:
     parts = deletions.parts(session, row.position)
-    if parts and name != row.name:
+    stays = leaves_repo(row)
+    if (parts or stays) and name != row.name:
         raise Usage(
             f"{row.name} is a pipeline, whose repos go by its name: it cannot have another.",
             hint=f"Delete the {row.name} that is there now first.",
@@ -115,7 +117,10 @@ def _repo(session: Session, row: DeletionRow, name: RepoName, author: str) -> Un
             hint=f"Make it first: trunkline project create {name.project}",
         )
     validate_name("repo", name.repo)
-    for one, its in [(row, name), *((part, part.name) for part in parts if not part.ref)]:
+    if stays:
+        _put_back(session, row)
+    shown = [] if stays else [(row, name)]
+    for one, its in [*shown, *((part, part.name) for part in parts if not part.ref)]:
         if repos.key_of(session, its) is not None:
             way = f"Delete it first: trunkline {row.kind} delete {its}"
             other = f"Have it back under another name: trunkline undelete {row.name} --as OTHER"
@@ -132,6 +137,29 @@ def _repo(session: Session, row: DeletionRow, name: RepoName, author: str) -> Un
     notes = _pipeline(session, row, author)
     events.emit(session, "pipeline", name, {"paused": True})
     return Undeleted(row.kind, str(name), notes)
+
+
+def _put_back(session: Session, row: DeletionRow) -> None:
+    """Make the repo that a pipeline left behind its output again, if it is as it was then."""
+    rows, heads = row.content["rows"], row.content["heads"]
+    repo, code = row.name, code_repo(row.name)
+    for key, its in ((row.repo, repo), (rows["pipelines"][0]["code_repo"], code)):
+        if repos.name_of(session, key) != its:
+            raise Precondition(
+                f"The pipeline {repo} needs its repo {its}, which is not there any more.",
+                hint=f"If it was deleted, have it back first: trunkline undelete {its}",
+            )
+    now = {branch.name: branch.head for branch in refs.branches(session, row.repo)}
+    for branch, head in heads.items():
+        if now.get(branch) != head:
+            where = f"{repo}@{head[:12]}" if head else "where it was"
+            raise Precondition(
+                f"{repo}@{branch} has changed since its pipeline was deleted, which could not go "
+                "on from there.",
+                hint=f"Keep what is there in another branch, and move this one back to {where}.",
+            )
+    repos.set_kind(session, row.repo, RepoKind.OUTPUT)
+    pipelines.put_back(session, rows)
 
 
 def _pipeline(session: Session, row: DeletionRow, author: str) -> tuple[str, ...]:
@@ -152,7 +180,7 @@ def _pipeline(session: Session, row: DeletionRow, author: str) -> tuple[str, ...
     pipelines.set_pending(session, row.repo, True)
     notes = [f"It is paused: trunkline pipeline resume {row.name}"]
     above = _above(session, row.repo)
-    for lost in row.content["readers"]:
+    for lost in row.content.get("readers", ()):
         name = repos.name_of(session, lost["repo"])
         if name is None:
             continue

@@ -128,13 +128,17 @@ def _run_migrations(url: str, base: Path, revision: str, number: int | None) -> 
         event.listen(engine, "connect", lambda raw, _: setattr(raw, "isolation_level", None))
         event.listen(engine, "begin", lambda begun: begun.exec_driver_sql("BEGIN IMMEDIATE"))
     else:
-        from trunkline.storage.catalog.server import engine_for
+        from trunkline.storage.catalog.server import WRITER_LOCK, engine_for
 
         engine = engine_for(url)
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     try:
         with _ONE_AT_A_TIME, engine.begin() as connection:
+            if not is_file_url(url):
+                # Another that migrates is waited for, and so is who writes.
+                lock = text(f"SELECT pg_advisory_xact_lock({WRITER_LOCK})")
+                connection.execute(lock)
             config.attributes["connection"] = connection
             command.upgrade(config, revision)
             connection.execute(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from trunkline.model.commits import RepoName
-from trunkline.storage.catalog import checks, deliveries
+from trunkline.storage.catalog import checks, deliveries, flows
 from trunkline.storage.catalog.database import Row, Session
 
 _SELECT = """
@@ -239,12 +239,48 @@ def remove(session: Session, repo: int) -> None:
     own = {"repo": repo}
     session.execute("DELETE FROM backfills WHERE repo = :repo", own)
     session.execute("DELETE FROM crons WHERE pipeline = :repo", own)
+    flows.remove(session, repo)
     checks.remove(session, repo)
     deliveries.remove(session, repo)
     session.execute("DELETE FROM environment_inputs WHERE repo = :repo", own)
     session.execute("DELETE FROM environment_pipelines WHERE repo = :repo", own)
     for table in ("pipeline_inputs", "pipeline_versions", "pipelines"):
         session.execute(f"DELETE FROM {table} WHERE repo = :repo", own)
+
+
+def rows_of(session: Session, repo: int) -> dict[str, list[dict[str, Any]]]:
+    """What makes a pipeline, and how far it has come, for `put_back`.
+
+    Not its results: they save computing, and gc may take them when it is gone.
+    """
+    taken: dict[str, list[dict[str, Any]]] = {}
+    for table, names in _OWN.items():
+        key = "pipeline" if table == "crons" else "repo"
+        rows = session.all(f"SELECT * FROM {table} WHERE {key} = :repo", {"repo": repo})
+        taken[table] = [{name: row[name] for name in names.split()} for row in rows]
+    return taken
+
+
+def put_back(session: Session, taken: dict[str, list[dict[str, Any]]]) -> None:
+    """Have a pipeline back. It reads no repo that is gone for good."""
+    there = {row["key"] for row in session.all("SELECT key FROM every_repo")}
+    for table, names in _OWN.items():
+        values = ", ".join(f":{name}" for name in names.split())
+        for row in taken[table]:
+            if row.get("source_repo") in {None, *there}:
+                columns = ", ".join(names.split())
+                session.execute(f"INSERT INTO {table} ({columns}) VALUES ({values})", row)
+
+
+_OWN = {
+    "pipelines": "repo code_repo version paused pending created updated",
+    "pipeline_versions": "repo version spec digest salt code created author environment",
+    "pipeline_inputs": "repo position name source_repo branch propagation is_leaf",
+    "crons": "repo pipeline spec started slot",
+    "flows": "repo kind epoch number position state reason facts updated",
+    "batches": "repo id epoch first number facts",
+}
+"""What makes a pipeline, in the order in which it can be put back."""
 
 
 def set_pool(session: Session, name: str, slots: int) -> None:
