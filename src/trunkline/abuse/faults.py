@@ -28,6 +28,7 @@ _BACK_SECONDS = 30.0
 RESTART_SECONDS = 120.0
 """Less than clients wait for an answer."""
 _ATTEMPTS = 3
+_ROOM = 1 << 16
 _KILLED = "killed"
 """Who takes backups that are killed."""
 _LAST_LINES = 3
@@ -146,14 +147,13 @@ class Faults(threading.Thread):
     def _fill(self, draw: Random) -> None:
         assert self._disk is not None
         self._tally.count(self._tally.faults, "disk")
-        ballast = self._disk / "ballast"
+        now = os.statvfs(self._disk)
         try:
-            with ballast.open("wb", buffering=0) as stream, suppress(OSError):
-                while True:
-                    stream.write(bytes(1 << 16))
+            # No larger than what is on it: quicker than to fill it up.
+            _mount("remount", (now.f_blocks - now.f_bfree) * now.f_frsize + _ROOM, self._disk)
             self._over.wait(draw.uniform(0.5, 4))
         finally:
-            ballast.unlink(missing_ok=True)
+            _mount("remount", now.f_blocks * now.f_frsize, self._disk)
 
     def _restart_catalog(self, draw: Random) -> None:
         end = time.monotonic() + RESTART_SECONDS
@@ -193,20 +193,27 @@ def run_within(command: str, seconds: float) -> str:
     return f"{command!r} ended with {code}: {words or 'it said nothing'}" if code else ""
 
 
-def small_disk(folder: Path, size: str) -> None:
-    """Mount a disk of its own, in memory, that can be filled without harm to others."""
+def small_disk(folder: Path, size: int) -> None:
+    """Mount a disk of its own, in memory, that can be full without harm to others."""
     folder.mkdir(parents=True)
+    try:
+        _mount("rw", size, folder)
+    except Failed as error:
+        folder.rmdir()
+        raise Precondition(
+            f"--disk needs the right to mount a small disk: {error}.",
+            hint="Run it as root, or leave --disk out.",
+        ) from None
+
+
+def _mount(how: str, size: int, folder: Path) -> None:
     done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
+        ["mount", "-t", "tmpfs", "-o", f"{how},size={size}", "tmpfs", str(folder)],
         capture_output=True,
         text=True,
     )
     if done.returncode:
-        folder.rmdir()
-        raise Precondition(
-            f"--disk needs the right to mount a small disk: {done.stderr.strip()}.",
-            hint="Run it as root, or leave --disk out.",
-        )
+        raise Failed(done.stderr.strip())
 
 
 def unmount(folder: Path) -> None:

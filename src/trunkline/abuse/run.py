@@ -166,7 +166,7 @@ def _set_up(plan: Plan, stack: ExitStack) -> _Stage:
     disk = plan.lake / "disk" if plan.disk else None
     catalog, store = plan.catalog, plan.store
     if disk is not None:
-        faults.small_disk(disk, f"{_DISK + _DISK_A_MINUTE * plan.seconds / 60:.0f}m")
+        faults.small_disk(disk, int((_DISK + _DISK_A_MINUTE * plan.seconds / 60) * (1 << 20)))
         catalog, store = str(disk / "catalog.db"), f"file://{disk}/objects"
     folder = plan.lake / BESIDE
     stage = _Stage(plan, folder, disk)
