@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import trunkline as tl
 from tests.lake import checkpointmaker as maker
 from tests.s3 import S3Server, s3_server
 from trunkline import Lake
-from trunkline.errors import AlreadyExists, CheckpointDamaged, NotFound
+from trunkline.errors import AlreadyExists, CheckpointDamaged, NotFound, WrongLake
 from trunkline.lake import checkpoints, savepoints
 from trunkline.lake.branches import add_repo
 from trunkline.lake.lease import Lease
@@ -487,16 +488,31 @@ def test_fsck_reports_a_stream_that_cannot_go_on(lake: Lake):
     assert "2.changelog is empty" in problem.message
 
 
+def two_states(lake: Lake) -> tuple[Flow, str]:
+    """A stream that goes on from the later one of its states, and the earlier one."""
+    lake.create_repo("totals")
+    early, kept = old_place(1), old_place(2)
+    for folder in (early, kept):
+        maker.make(lake._core.objects, folder, BATCHES, SNAPSHOTS)
+    state = {"checkpoint": kept, "batch": 6}
+    name = RepoName("default", "totals")
+    return Flow(1, name, "stream", 1, 6, {}, FlowState.IDLE, "", {"state": state}, 0), early
+
+
+def test_state_is_not_pruned_where_a_copy_of_the_lake_took_the_store(tmp_path: Path):
+    with tl.init(tmp_path / "a", store=str(tmp_path / "store")) as lake:
+        flow, early = two_states(lake)
+        shutil.copytree(tmp_path / "a", tmp_path / "b")
+        assert tl.adopt(tmp_path / "b").took_store
+        with pytest.raises(WrongLake):
+            upkeep._forget_state(lake._core, flow, 1)
+        assert maker.content(lake._core.objects, early)
+
+
 def test_the_state_that_a_running_backup_needs_is_not_pruned(tmp_path: Path):
     with tl.init(tmp_path) as lake:
-        lake.create_repo("totals")
         core = lake._core
-        early, kept = old_place(1), old_place(2)
-        for folder in (early, kept):
-            maker.make(core.objects, folder, BATCHES, SNAPSHOTS)
-        state = {"checkpoint": kept, "batch": 6}
-        name = RepoName("default", "totals")
-        flow = Flow(1, name, "stream", 1, 6, {}, FlowState.IDLE, "", {"state": state}, 0)
+        flow, early = two_states(lake)
         backup = Lease(core, new_id(), "cron", kind=leases.BACKUP)
         backup.take()
         upkeep._forget_state(core, flow, 1)

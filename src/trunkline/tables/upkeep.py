@@ -14,6 +14,7 @@ from trunkline.errors import TrunklineError
 from trunkline.lake import checkpoints
 from trunkline.lake.core import Core
 from trunkline.lake.history import squash
+from trunkline.lake.identity import check_store
 from trunkline.model.commits import Commit, RepoKind, RepoName
 from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
@@ -119,4 +120,5 @@ def _forget_state(core: Core, flow: Flow, retain: int) -> None:
         newest = flows.batches(session, flow.repo, limit=retain)
     states = [dict(batch.state) for batch in newest] + [dict(flow.facts["state"])]
     keep = {(one["checkpoint"], int(one["batch"])) for one in states if one}
+    check_store(core)  # another lake that took the store has repos of the same keys
     checkpoints.prune(core.objects, f"streams/{flow.repo}/", keep)
