@@ -5,14 +5,16 @@ PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
+DEV     := $(VENV)/.installed-dev
 CONSOLE := src/trunkline/console/index.html
 MODULES := console/node_modules/.package-lock.json
 SOURCES := $(shell find console -name node_modules -prune -o -type f ! -name '*.test.*' \
              ! -name openapi.json ! -name 'package*.json' -print 2>/dev/null)
+QUICK   := $(addprefix tests/,model pipelines test_settings.py test_surface.py)
 NPM      = node=$$(scripts/node.sh) && cd console && PATH="$$node:$$PATH" npm
 
 .DEFAULT_GOAL := help
-.PHONY: help install console demo test check format bench docs site clean java browser
+.PHONY: help install console demo quick test check format bench docs site clean java browser
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,11 +29,14 @@ demo: $(STAMP) java ## show the lake at work, in a temporary folder, and the con
 	 else echo "There is no Node.js 20.19 or newer here, so there is no console: make console"; fi
 	@$(BIN)/trunkline demo $(ARGS)
 
-test: $(STAMP) java $(CONSOLE) browser ## run the tests, the quick ones first; ALL=1 with those that take minutes each
-	@$(NPM) test --silent
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(if $(ALL)$(ARGS),,--short) $(ARGS)
+quick: $(DEV) ## run the tests of every save: pure and in-process, in under a minute
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile $(QUICK) $(ARGS)
 
-check: $(STAMP) $(MODULES) ## ruff, mypy --strict, import-linter; tsc and biome; the site of the docs
+test: $(DEV) java $(CONSOLE) browser ## run the tests but those marked slow; ALL=1 with them
+	@$(NPM) test --silent
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(if $(ALL)$(ARGS),,-m 'not slow') $(ARGS)
+
+check: $(DEV) $(MODULES) ## ruff, mypy --strict, import-linter; tsc and biome; the site of the docs
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -39,15 +44,15 @@ check: $(STAMP) $(MODULES) ## ruff, mypy --strict, import-linter; tsc and biome;
 	@$(NPM) run check --silent
 	@$(MAKE) -s site
 
-format: $(STAMP) $(MODULES) ## let ruff and biome arrange the code
+format: $(DEV) $(MODULES) ## let ruff and biome arrange the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(NPM) run format --silent
 
-bench: $(STAMP) java ## measure what we answer for, as ratios
+bench: $(DEV) java ## measure what we answer for, as ratios
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(STAMP) $(MODULES) ## write what is made from the code: reference pages, man page, the console's types
+docs: $(DEV) $(MODULES) ## write what is made from the code: reference pages, man page, the console's types
 	@$(BIN)/python -m trunkline.pipelines.spec.schema
 	@$(BIN)/python -m tests.docs.generate_cli
 	@$(BIN)/python -m tests.docs.generate_spec
@@ -56,7 +61,7 @@ docs: $(STAMP) $(MODULES) ## write what is made from the code: reference pages, 
 	@$(BIN)/python -m tests.docs.generate_openapi
 	@$(NPM) run types --silent
 
-site: $(STAMP) ## build the documentation as a site into build/site (ARGS=serve shows it)
+site: $(DEV) ## build the documentation as a site into build/site (ARGS=serve shows it)
 	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mkdocs --quiet $(or $(ARGS),build)
 
 clean: ## remove .venv, the built console and every cache
@@ -64,7 +69,7 @@ clean: ## remove .venv, the built console and every cache
 	@rm -rf console/node_modules $(dir $(CONSOLE))
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-browser: # the console's tests look at it
+browser: | java # the console's tests look at it
 	@scripts/browser.sh >/dev/null
 
 $(CONSOLE): $(SOURCES) $(MODULES)
@@ -87,5 +92,9 @@ $(STAMP): pyproject.toml constraints.txt
 	  { echo "error: '$(PYTHON)' cannot make virtual environments"; \
 	    echo "hint: install its venv module (on Debian and Ubuntu: apt install python3-venv)"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	@scripts/packages.sh -e . -c constraints.txt
+	@touch $@
+
+$(DEV): $(STAMP) # what tests and checks need beside
+	@scripts/packages.sh -e '.[dev]' -c constraints.txt
 	@touch $@

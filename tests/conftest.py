@@ -1,9 +1,14 @@
-"""What every test shares: an order, and no settings of the person who runs it."""
+"""What every test shares: a place, an order, and no settings of the person who runs it."""
 
+import atexit
 import compileall
 import os
+import shutil
 import signal
+from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import settings
@@ -11,41 +16,9 @@ from hypothesis import settings
 from tests.spark import shared_session
 from trunkline.engine.session import Session
 
-# Without a store, a database or a process: these answer in seconds, so they go first.
-PURE = ("model", "pipelines", "test_settings.py")
-# These take minutes each: crashes at every place, a browser, all pages of the documentation, whole
-# tours. They go next: what is left then is small enough to share out evenly.
-LONG = (
-    "docs/test_console_blocks.py",
-    "docs/test_tutorial_served.py",
-    "docs/test_sh_blocks.py",
-    "examples",
-    "console",
-    "reliability",
-    "abuse/test_abuse.py",
-    "abuse/test_minute.py",
-    "nexmark",
-    "integrations",
-    "cli/test_demo.py",
-    "cli/test_journey.py",
-    "server/test_schemathesis.py",
-    "server/test_second_user.py",
-    "deploy/test_package.py",
-    "engine/test_checkpoints_spark.py",
-    "engine/test_cluster.py",
-    "engine/test_tables_cluster.py",
-    "oracle/test_long.py",
-    "query/test_judging_long.py",
-    "oracle/test_types.py",
-    "query/test_spark_readings_long.py",
-)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--short", action="store_true", help="without the tests that take minutes (`LONG`)"
-    )
-
+MEMORY = Path("/dev/shm")
+ROOMY = 8 << 30  # more than all tests leave together, and Spark runs in memory as well
+IN_CI = os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 # How long something takes is no property of it.
 settings.register_profile("ours", deadline=None)
@@ -56,10 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Started in the background of a script we ignore Ctrl-C, and so would all that we start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Commands have a /tmp of their own, and tests look at what they leave elsewhere.
-    place = Path(__file__).parent.parent / ".tmp"
-    place.mkdir(exist_ok=True)
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(place))
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(temporary_root()))
     # xdist would begin with the files of most tests; they come in the order given below.
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
@@ -68,24 +38,51 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(Path(__file__).parent.parent / "src", quiet=2)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
+def temporary_root() -> Path:
+    """In memory, where there is plenty: on a disk, half of a test's time is waiting for fsync.
 
-    def place(item: pytest.Item) -> int:
-        path = item.path.relative_to(here)
-        if path.parts[0] in PURE:
-            return 0
-        names = (str(path), path.parts[0])
-        found = (number for number, one in enumerate(LONG) if one in names)
-        return 1 + next(found, len(LONG))
+    Never /tmp, of which commands see one of their own.
+    """
+    with suppress(OSError):
+        runs = os.access(MEMORY, os.W_OK) and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+        if runs and shutil.disk_usage(MEMORY).free > ROOMY:
+            return MEMORY
+    place = Path(__file__).parent.parent / ".tmp"
+    place.mkdir(exist_ok=True)
+    return place
 
-    def is_long(item: pytest.Item) -> bool:
-        return 0 < place(item) <= len(LONG)
 
-    items.sort(key=place)
-    if config.getoption("--short"):
-        config.hook.pytest_deselected(items=[item for item in items if is_long(item)])
-        items[:] = [item for item in items if not is_long(item)]
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if exitstatus == 0 and not hasattr(session.config, "workerinput"):
+        base = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        if base.is_relative_to(MEMORY):
+            DONE_WITH.append(base)
+
+
+DONE_WITH: list[Path] = []
+
+
+@atexit.register
+def clear_memory() -> None:
+    """Last of all, when Spark and servers have ended; what failed stays, to be looked at."""
+    for folder in DONE_WITH:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Those that take minutes first: what is left then is small enough to share out evenly.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI nothing is skipped: what a test needs is there, or CI is broken."""
+    report = yield
+    if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        _, _, reason = cast(tuple[str, int, str], report.longrepr)
+        report.longrepr = f"{reason} (CI has all that tests need: nothing is skipped there)"
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,11 @@
-"""Programs run by another user of this computer, who has a home and nothing else of ours."""
+"""Programs run by another user of this computer, who has a home and nothing else of ours.
+
+And how root is, for a moment, somebody whom the modes of files bind.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -68,3 +72,26 @@ def _as_nobody(spare: Path) -> list[str]:
         return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     whole = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _OPENED, "sh"]
     return [*whole, str(python), str(closed[-1]), str(spare)]
+
+
+@contextmanager
+def modes_respected() -> Iterator[None]:
+    """Take from this thread, if it is root's, the right to read and write against modes."""
+    if os.geteuid() != 0:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    before = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; then the higher ones
+    assert libc.capget(header, before) == 0, os.strerror(ctypes.get_errno())
+    bound = type(before)(*before)
+    bound[0] &= ~(_DAC_OVERRIDE | _DAC_READ_SEARCH)
+    assert libc.capset(header, bound) == 0, os.strerror(ctypes.get_errno())
+    try:
+        yield
+    finally:
+        assert libc.capset(header, before) == 0, os.strerror(ctypes.get_errno())
+
+
+_CAPABILITY_VERSION_3 = 0x20080522
+_DAC_OVERRIDE, _DAC_READ_SEARCH = 1 << 1, 1 << 2

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -52,6 +53,7 @@ def wanted() -> Iterator[str]:
             yield from line.split()
 
 
+@cache
 def offered() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, command in build().commands.items():

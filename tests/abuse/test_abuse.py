@@ -13,6 +13,8 @@ import pytest
 from tests.reliability.harness import cli
 from trunkline.abuse.faults import run_within
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_few_seconds_of_it_with_kills_lose_nothing(tmp_path):
     done = cli(

@@ -18,7 +18,7 @@ from trunkline.engine.home import spark_home
 
 TIMEOUT = 900
 # The minute is followed by `fsck --deep`, restored backups, and results computed from scratch.
-pytestmark = pytest.mark.timeout(TIMEOUT + 60)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(TIMEOUT + 60)]
 
 
 def abuse(lake: Path, *options: str, **environ: str) -> dict[str, Any]:

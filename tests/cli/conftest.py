@@ -56,6 +56,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("lake", ["local", "http"], indirect=True)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = [item for item in items if not through_a_server(item) or not at_home(item.name)]
+
+
+def through_a_server(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    return (
+        item.path.parent == Path(__file__).parent
+        and callspec is not None
+        and callspec.params.get("lake") == "http"
+    )
+
+
+def at_home(test: str) -> bool:
+    return any(name in test for name in AT_HOME)
+
+
 @pytest.fixture
 def cli(capfdbinary: pytest.CaptureFixture[bytes]) -> Cli:
     return Cli(capfdbinary)
@@ -73,9 +90,6 @@ def lake(
         yield tmp_path
         return
     test = request.node.name
-    for name, reason in AT_HOME.items():
-        if name in test:
-            pytest.skip(reason)
     role = "admin" if any(name in test for name in ADMINS) else "maintainer"
     folder = tmp_path / "away"
     folder.mkdir()

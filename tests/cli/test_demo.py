@@ -23,6 +23,8 @@ from trunkline.cli import demo, demoshop, demostream, demotour, sample
 from trunkline.cli.output import Style
 from trunkline.errors import Failed
 
+pytestmark = pytest.mark.slow
+
 SHOP = sample.EXAMPLES / sample.SHOP
 
 

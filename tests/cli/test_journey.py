@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.run import process
 
+pytestmark = pytest.mark.slow
+
 
 class TestJson:
     """What others rely on."""

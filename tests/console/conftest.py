@@ -33,11 +33,10 @@ _ARGUMENTS = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            # The first of them may have to make the sample.
-            item.add_marker(pytest.mark.timeout(MAKING_SECONDS + 100))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker(pytest.mark.slow)  # a browser, and a server with a worker
+    # The first of them may have to make the sample.
+    item.add_marker(pytest.mark.timeout(MAKING_SECONDS + 100))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,6 +8,8 @@ import pytest
 
 from tests.docs.console import ROOT, blocks, first_difference, steps
 
+pytestmark = pytest.mark.slow
+
 ALWAYS = ("README.md", "docs/quickstart.md", "docs/tutorial.md")
 PAGES = [
     ROOT / "README.md",

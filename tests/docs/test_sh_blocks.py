@@ -33,6 +33,8 @@ from trunkline import settings
 from trunkline.cli.app import build
 from trunkline.errors import TrunklineError
 
+pytestmark = pytest.mark.slow
+
 PAGES = sorted(
     [*ROOT.glob("*.md")]
     + [page for name in ("docs", "examples", "benchmarks") for page in (ROOT / name).rglob("*.md")]

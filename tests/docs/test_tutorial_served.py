@@ -12,6 +12,8 @@ from tests.docs.console import ROOT, Ids, Shell, Step, compare, perform, steps
 from tests.serving import Serving, serving
 from tests.spark import SHORT_LIVED_CONF
 
+pytestmark = pytest.mark.slow
+
 TUTORIAL = ROOT / "docs/tutorial.md"
 LEFT_OUT = {
     "trunkline init": "the lake is there",

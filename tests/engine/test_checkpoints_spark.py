@@ -24,6 +24,8 @@ from trunkline.model.streams import Batch
 from trunkline.storage.objects import open_store
 from trunkline.storage.objects.loose import loose
 
+pytestmark = pytest.mark.slow
+
 PROVIDERS = "org.apache.spark.sql.execution.streaming.state."
 CONF = {
     "spark.sql.shuffle.partitions": "2",

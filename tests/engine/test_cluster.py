@@ -8,8 +8,9 @@ import pytest
 from tests.spark import python, standalone_cluster
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path):
     code = """
         import json, os

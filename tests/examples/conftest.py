@@ -11,6 +11,10 @@ import trunkline as tl
 from tests.examples.touring import Tour, follow
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker(pytest.mark.slow)  # a whole tour for each example
+
+
 @pytest.fixture(scope="module")
 def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tour:
     field = request.path.stem.removeprefix("test_")

@@ -47,6 +47,10 @@ PIPELINES: list[Any] = [
 ]
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker(pytest.mark.slow)  # programs of others, and a server with a worker
+
+
 @dataclass(frozen=True)
 class Served:
     """The address of a lake and what opens it."""

@@ -71,7 +71,6 @@ MODES: dict[str, tuple[str, Expected, tuple[str, ...], Any, bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("mode", MODES)
 def test_any_history_gives_what_a_run_from_scratch_gives(tables, mode, seed):

@@ -14,6 +14,8 @@ from benchmarks.nexmark.generator import AUCTION, BID, PERSON, Generator, Views
 from benchmarks.nexmark.queries import INPUTS, QUERIES, Sizes
 from trunkline.engine.driver import load_function
 
+pytestmark = pytest.mark.slow
+
 SIZES = Sizes(life=1000, window=100, slide=50, gap=100, bound=100)
 TEXT = dict.fromkeys(("item", "description", "email", "credit_card", "city", "extra"), "")
 

@@ -20,6 +20,8 @@ from benchmarks.nexmark.generator import (
     digest,
 )
 
+pytestmark = pytest.mark.slow
+
 GENERATORS = st.builds(
     Generator,
     seed=st.integers(0, 2**64 - 1),

@@ -8,6 +8,8 @@ from tests.oracle.groups import GROUPS
 from tests.oracle.running import run
 from tests.oracle.worlds import World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.timeout(1800)
 def test_five_thousand_cases_are_as_the_model_says(world: World):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.oracle.typetable import GOOD, PAGE, page, shown, try_all
 from tests.oracle.worlds import World
+
+pytestmark = pytest.mark.slow
 
 
 def test_every_reader_gives_every_type_or_refuses_it(world: World):

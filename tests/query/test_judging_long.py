@@ -14,6 +14,8 @@ SEEDS = 8
 COMPARED = 200_000
 """Texts that we and DuckDB have both read."""
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _without_suggestions(monkeypatch: pytest.MonkeyPatch) -> None:

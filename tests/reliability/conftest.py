@@ -16,6 +16,10 @@ import trunkline as tl
 from tests.postgres import postgres
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker(pytest.mark.slow)  # crashes at every place
+
+
 @pytest.fixture(scope="session")
 def fast_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder in memory where there is one: what is synced survives `kill -9` there too."""

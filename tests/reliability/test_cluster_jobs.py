@@ -19,7 +19,6 @@ from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY, s3_server
 from tests.spark import SHORT_LIVED_CONF, Cluster, standalone_cluster
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
 SMALL_EXECUTORS = f"spark.executor.memory=512m;spark.executor.cores=1;{SHORT_LIVED_CONF}"
 
 

@@ -31,7 +31,6 @@ def ready(fast_folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("point", [point for point in JOB_POINTS if point != "job.half_done"])
 def test_a_job_whose_worker_died_is_ended_once(
     point: str, ready: Path, spark: object, tmp_path: Path
@@ -49,7 +48,6 @@ def test_a_job_whose_worker_died_is_ended_once(
         graph.assert_right(lake, WORDS)
 
 
-@pytest.mark.slow
 def test_what_was_half_done_is_not_done_again(tmp_path: Path):
     files = graph.words(40)
     marks = tmp_path / "marks"

@@ -38,7 +38,6 @@ def marks(tmp_path: Path) -> Path:
     return tmp_path / "marks"
 
 
-@pytest.mark.slow
 def test_what_jobs_need_stays_while_others_collect(tmp_path: Path, marks: Path):
     """Two collect all the while, one of whom keeps no results either."""
     files = graph.words(8)

@@ -242,7 +242,6 @@ def dying_at(point: str) -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow
 def test_jobs_do_what_their_model_does(spark, fast_folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Machine, "root", fast_folder, raising=False)
     bounded = settings(

@@ -43,7 +43,6 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-@pytest.mark.slow
 def test_a_file_of_two_gigabytes_passes_through(lake, tmp_path):
     source = tmp_path / "large.bin"
     with open(source, "wb") as stream:

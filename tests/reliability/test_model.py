@@ -336,7 +336,6 @@ class Machine(RuleBasedStateMachine):
         assert raised == code or (raised and raised == either)
 
 
-@pytest.mark.slow
 def test_a_lake_does_what_its_model_does(fast_folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TRUNKLINE_PACK_LIMIT", str(PACK_LIMIT))
     monkeypatch.setattr(Machine, "root", fast_folder, raising=False)

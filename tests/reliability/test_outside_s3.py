@@ -21,7 +21,6 @@ from trunkline.engine.home import spark_home
 from trunkline.model.jobs import JobState
 
 
-@pytest.mark.slow
 def test_spark_reads_references_to_a_bucket_from_a_local_lake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,7 +174,6 @@ def test_wherever_the_store_goes_away_a_get_leaves_nothing(impatient, proxy, tmp
     assert len(list((out / "got" / "in").iterdir())) == 3
 
 
-@pytest.mark.slow
 def test_a_store_that_stays_away_is_unavailable(remote, proxy, tmp_path):
     new = tmp_path / "new"
     new.write_bytes(b"new")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
 import trunkline as tl
 from tests.flows import flow_of
@@ -19,7 +18,6 @@ from tests.reliability.test_cluster_jobs import on
 from tests.spark import standalone_cluster
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
 USERS = 20
 _CODE = """
 import os, time

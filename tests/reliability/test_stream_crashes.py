@@ -18,7 +18,6 @@ from tests.reliability.harness import (
 )
 from tests.reliability.scenarios import STREAM_POINTS
 
-pytestmark = pytest.mark.slow
 FIRST, SECOND, EVERY = 1_000, 2_000, 3_000
 
 

@@ -16,7 +16,6 @@ from tests.reliability.test_disk_full import KIB, fill
 from tests.waiting import until
 from trunkline.model.jobs import JobState
 
-pytestmark = pytest.mark.slow
 FIRST, EVERY = 1_000, 2_500
 
 

@@ -59,7 +59,6 @@ def test_what_marks_a_folder_is_no_file_of_a_checkpoint(remote: tl.Lake):
     assert names == ["streams/1/a/metadata", "streams/1/a/state/0/0/1.changelog"]
 
 
-@pytest.mark.slow
 def test_state_in_a_bucket_outlives_its_worker(remote: tl.Lake, tmp_path: Path):
     streams.make(remote, tmp_path / "code")
     streams.put(remote, 0, 1_000)

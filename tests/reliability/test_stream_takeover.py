@@ -25,7 +25,6 @@ from trunkline.engine.streaming import live
 from trunkline.jobs.claims import Claim
 from trunkline.model.streams import FlowState
 
-pytestmark = pytest.mark.slow
 FIRST, EVERY = 1_000, 3_000
 
 

@@ -20,7 +20,6 @@ from tests.flows import flow_of
 from tests.reliability.harness import SMALL, TIMEOUT, assert_no_orphans, finish, start
 from tests.reliability.streams import assert_joined
 
-pytestmark = pytest.mark.slow
 ZERO = datetime(2026, 1, 1, tzinfo=UTC)
 _CODE = """
 import time

@@ -16,7 +16,6 @@ from tests.reliability.test_disk_full import fill
 from trunkline.errors import TrunklineError
 from trunkline.model.jobs import JobState
 
-pytestmark = pytest.mark.slow
 ROWS = 200_000
 
 

@@ -33,8 +33,6 @@ from tests.waiting import until
 from trunkline.engine.session import Session
 from trunkline.model.jobs import JobState
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def ready(fast_folder: Path) -> Path:

@@ -64,7 +64,6 @@ def test_arrow_and_duckdb_need_no_extension(remote: tl.Lake):
     assert asked.rows() == [("d0", 1, 4.5), ("d1", 1, 2.5), ("d2", 1, 3.5)]
 
 
-@pytest.mark.slow
 def test_spark_reads_and_writes_a_bucket_with_hadoop_aws(remote: tl.Lake, tmp_path: Path):
     (api,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
     hadoop = api.stem.removeprefix("hadoop-client-api-")

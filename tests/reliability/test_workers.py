@@ -30,7 +30,6 @@ from trunkline.jobs.worker import Worker
 from trunkline.model.jobs import JobState
 from trunkline.storage.catalog import pipelines
 
-pytestmark = pytest.mark.slow
 WORDS = graph.words(12)
 
 

@@ -23,6 +23,8 @@ from tests.server.security.world import World, a_world
 from trunkline.model.ids import new_id
 from trunkline.sdk.wire.values import ARROW, BUNDLE
 
+pytestmark = pytest.mark.slow
+
 
 @schemathesis.check
 def no_bug(ctx: Any, response: Any, case: Any) -> None:

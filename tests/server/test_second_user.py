@@ -9,6 +9,8 @@ from tests.serving import serving
 from tests.spark import SHORT_LIVED_CONF
 from tests.strangers import can_be_another, stranger
 
+pytestmark = pytest.mark.slow
+
 JOURNEY = """
 import os, sys
 from pathlib import Path

@@ -150,7 +150,6 @@ def test_leaving_shared_files_out_changes_nothing(lake: Lake, files, data):
         both_ways(lake, "orders@main~1", "orders@main", key=key)
 
 
-@pytest.mark.slow
 def test_the_rows_as_a_spark_frame(lake: Lake, spark):
     lake.write_table("orders", [{"id": 1, "n": 1}])
     lake.write_table("orders", [{"id": 1, "n": 2}], mode="overwrite")
