@@ -132,6 +132,24 @@ class TestEnds:
         assert "more memory" in query.error.message
         keeper.close()
 
+    def test_one_row_that_is_too_large_for_the_server(self, lake):
+        keeper = kept(lake, sql_memory="3GiB")
+        query = ended(keeper.ask(WHO, NewQuery("SELECT repeat('x', 100000000) FROM range(2)")))
+        assert isinstance(query.error, TooLarge)
+        rows = ended(keeper.ask(WHO, NewQuery("SELECT repeat('x', 30000000) FROM range(5)"))).rows()
+        assert rows.rows == 5
+        assert max(batch.nbytes for batch in rows.batches()) < 65 << 20
+        keeper.close()
+
+    def test_no_process_is_used_again_after_an_erasure(self, lake):
+        keeper = kept(lake)
+        query = keeper.ask(WHO, NewQuery("SELECT count(*) FROM range(300000000)"))
+        until(lambda: query.result is not None, "it to run")
+        keeper._processes.renew()
+        assert ended(query).error is None
+        assert not keeper._processes._idle
+        keeper.close()
+
     def test_the_server_stops(self, lake):
         keeper = kept(lake)
         query = keeper.ask(WHO, NewQuery(LONG))

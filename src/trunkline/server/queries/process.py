@@ -19,7 +19,7 @@ import struct
 import sys
 import tempfile
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -28,7 +28,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from trunkline.engine.environ import keep_to_itself
-from trunkline.errors import Failed, TrunklineError
+from trunkline.errors import Failed, TooLarge, TrunklineError
 from trunkline.model.access import LAKE, Permission, Principal
 from trunkline.model.commits import RepoName
 from trunkline.query.kept import Kept
@@ -39,6 +39,8 @@ from trunkline.sdk.wire.values import adapter
 from trunkline.server.queries.query import error_facts, known
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from trunkline.sdk.lake import Lake
 
 FRAME = struct.Struct("<cI")
@@ -47,6 +49,8 @@ HEAD, ROWS, END = b"H", b"R", b"E"
 READY = b"\n"
 STOP: None = None
 MIB = 1 << 20
+MOST_BATCH = 64 * MIB
+MOST_FRAME = 64 * MIB
 LEAST_BUFFERS = 64 * MIB
 SOURCES = tuple[Source, ...]
 _STACK = 8 * MIB
@@ -177,8 +181,9 @@ class _Process:
                 with ipc.new_stream(sink, reader.schema) as writer:
                     sink.flush()
                     for batch in stepped(reader):
-                        writer.write_batch(batch)
-                        sink.flush()
+                        for part in _parts(batch):
+                            writer.write_batch(part)
+                            sink.flush()
         except BaseException as caught:
             return _facts(caught)
         finally:
@@ -200,8 +205,25 @@ class _Rows(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        self._send(ROWS, memoryview(data))
-        return len(data)
+        view = memoryview(data).cast("B")
+        for start in range(0, len(view), PIECE):
+            self._send(ROWS, view[start : start + PIECE])
+        return len(view)
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches that the server, which is not bounded, can hold at once."""
+    if batch.nbytes <= MOST_BATCH:
+        yield batch
+    elif batch.num_rows > 1:
+        half = batch.num_rows // 2
+        yield from _parts(batch.slice(0, half))
+        yield from _parts(batch.slice(half))
+    else:
+        raise TooLarge(
+            f"A row of the answer has more than {MOST_BATCH // MIB} MiB.",
+            hint="Read a part of it.",
+        )
 
 
 def _result(lake: Lake, kept: Kept, asked: dict[str, Any], stop: Stop) -> Result:

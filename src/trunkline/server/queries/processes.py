@@ -39,6 +39,7 @@ log = logging.getLogger("trunkline.server")
 
 UNHEARD_SECONDS = 1.0
 """A process that goes on for so long with a query that was stopped is ended."""
+START_SECONDS = 60.0
 
 
 class _Zygote:
@@ -88,15 +89,18 @@ class Process:
         self._folder = tempfile.mkdtemp(prefix="trunkline-sql-")
         self._descriptor = -1
         self._closing = Lock()
+        self.renewed = 0
         try:
             self._door = _the_zygote().fork()
-            self._frames = self._door.makefile("rb", PIECE)
+            self._door.settimeout(START_SECONDS)
             _, environ = split(os.environ)
             greeting = child.Greeting(str(lake), self._folder, memory, reserve, environ)
             data, found, _, _ = socket.recv_fds(self._door, 1, 1)
             if not data:
                 raise ConnectionError
             self._descriptor = found[0]
+            self._door.settimeout(None)
+            self._frames = self._door.makefile("rb", PIECE)
             self.send(greeting.to_dict())
         except OSError as error:
             self.close()
@@ -111,6 +115,8 @@ class Process:
         try:
             head = self._frames.read(child.FRAME.size)
             kind, size = child.FRAME.unpack(head)
+            if size > child.MOST_FRAME:
+                raise ValueError
             payload = self._frames.read(size)
         except (OSError, ValueError, struct.error):
             raise _gone() from None
@@ -147,6 +153,7 @@ class Processes:
         self._new = lake, memory, reserve
         self._idle: list[Process] = []
         self._lock = Lock()
+        self._renewed = 0
         self._closed = False
 
     def ask(self, who: Principal, asked: NewQuery, project: str, stop: Stop) -> Result:
@@ -162,21 +169,24 @@ class Processes:
             with self._lock:
                 process = self._idle.pop() if self._idle else None
             if process is None:
-                return Process(*self._new)
+                process = Process(*self._new)
+                process.renewed = self._renewed
+                return process
             if process.is_idle:
                 return process
             process.close()
 
     def give_back(self, process: Process) -> None:
         with self._lock:
-            if not self._closed:
+            if not self._closed and process.renewed == self._renewed:
                 self._idle.append(process)
                 return
         process.close()
 
     def renew(self) -> None:
-        """End those that wait: they may have what was erased."""
+        """Use none of those that there are again: they may have what was erased."""
         with self._lock:
+            self._renewed += 1
             idle, self._idle = self._idle, []
         for process in idle:
             process.close()
