@@ -186,7 +186,7 @@ def check(made: Iterable[str]) -> Found:
         compared += '"error_type":"parser"' not in told[:60]
         try:
             _judge(connection, edited, explain, told)
-        except (TrunklineError, Misread):
+        except (TrunklineError, Misread, duckdb.ParserException):
             continue
         allowed += 1
         kinds = [one.type.name for one in connection.extract_statements(edited)]

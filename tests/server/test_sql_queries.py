@@ -106,6 +106,7 @@ class TestEnds:
         assert isinstance(query.error, Unavailable)
         assert "more memory" in query.error.message
         assert ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error is None
+        assert keeper._processes._idle  # which is asked next
         keeper.close()
 
     def test_one_that_would_take_the_last_of_the_disk(self, lake):

@@ -137,11 +137,11 @@ class _Process:
         buffers = max(LEAST_BUFFERS, greeting.memory // 2)
         with open_lake(greeting.lake, direct=True) as lake:
             kept = Kept(lake._core, f"{buffers // MIB}MiB", apart=True, reserve=greeting.reserve)
-            before = _bound(max(2 * LEAST_BUFFERS, greeting.memory))
+            used_up = _bound(max(2 * LEAST_BUFFERS, greeting.memory))
             while True:
                 error = self._answer(lake, kept, self._asked.get())
                 # What a query leaves behind may be what the next lacks.
-                is_last = _memory() - before > buffers // 4
+                is_last = _memory() > used_up
                 self._send(END, as_line({"error": error, "last": is_last}))
                 if is_last:
                     self._leave()
@@ -261,15 +261,14 @@ def _memory() -> int:
 
 
 def _bound(memory: int) -> int:
-    """Have the operating system refuse more than so much beyond what there is; what there is.
+    """Have the operating system refuse more than so much beyond what a process has by itself.
 
     Stacks of threads count, though little of them is used: DuckDB and Arrow have one a processor.
+    Returns what it may have and be used again.
     """
-    before = _memory()
-    stacks = (2 * (os.cpu_count() or 1) + 8) * _STACK
-    most = before + memory + stacks + _SLACK
-    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    return before
+    own = _memory() + (2 * (os.cpu_count() or 1) + 8) * _STACK + _SLACK
+    resource.setrlimit(resource.RLIMIT_DATA, (own + memory, own + memory))
+    return own + memory // 8
 
 
 if __name__ == "__main__":
