@@ -32,7 +32,8 @@ _KILLED = "killed"
 """Who takes backups that are killed."""
 _LAST_LINES = 3
 PAUSES = (1.0, 6.0)
-"""Between two faults, in seconds."""
+"""Between two faults, in seconds, on a machine where a server starts as quickly as this."""
+_QUICK_START = 3.0
 
 
 class Faults(threading.Thread):
@@ -64,6 +65,8 @@ class Faults(threading.Thread):
         self._own = own
         self._over = threading.Event()
         self.open = ""
+        self._slowness = 1.0
+        self._notice_slowness(processes.start_seconds)
         self._kinds: list[Fault] = []
         if kill:
             self._kinds += [self._kill, self._kill, self._kill, self._pause, self._kill_backup]
@@ -75,7 +78,7 @@ class Faults(threading.Thread):
             self._kinds.append(self._jump)
 
     def run(self) -> None:
-        while self._kinds and not self._over.wait(self._draw.uniform(*PAUSES)):
+        while self._kinds and not self._over.wait(self._draw.uniform(*PAUSES) * self._slowness):
             fault = self._draw.choice(self._kinds)
             self.open = fault.__name__.strip("_")
             try:
@@ -110,6 +113,11 @@ class Faults(threading.Thread):
             end = time.monotonic() + RESTART_SECONDS
             while not victim.answers() and time.monotonic() < end:
                 self._over.wait(0.2)
+            self._notice_slowness(time.monotonic() - end + RESTART_SECONDS)
+
+    def _notice_slowness(self, start_seconds: float) -> None:
+        """What takes long must have a chance to end, too."""
+        self._slowness = max(1.0, start_seconds / _QUICK_START)
 
     def _pause(self, draw: Random) -> None:
         victim: Process = draw.choice(self._processes.all)

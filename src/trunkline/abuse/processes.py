@@ -109,6 +109,7 @@ class Processes:
     def __init__(self, servers: list[Process], workers: list[Process]) -> None:
         self.servers = servers
         self.workers = workers
+        self.start_seconds = 0.0
         self._over = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="keeper", daemon=True)
 
@@ -117,10 +118,12 @@ class Processes:
         return [*self.servers, *self.workers]
 
     def __enter__(self) -> Self:
+        began = time.monotonic()
         try:
             for one in self.all:
                 one.start()
             self.wait()
+            self.start_seconds = time.monotonic() - began
         except BaseException:
             self._end()
             raise
