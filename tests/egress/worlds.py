@@ -10,8 +10,8 @@ from typing import Any
 from trunkline import Lake
 from trunkline.egress.deliverer import Deliverer
 from trunkline.model.egress import Delivery, DeliveryState, Target
+from trunkline.pipelines.spec.codec import target_to
 from trunkline.pipelines.spec.egressaddresses import checked
-from trunkline.pipelines.spec.egresscodec import target_to
 from trunkline.storage.catalog import deliveries, repos
 
 REPO = "report"

@@ -22,8 +22,9 @@ from trunkline.pipelines.spec import (
 )
 from trunkline.pipelines.spec.egress import KINDS
 from trunkline.pipelines.spec.egressaddresses import target_of, touches_this_machine
-from trunkline.pipelines.spec.egresscodec import HIDDEN, TARGETS
 from trunkline.pipelines.spec.egressfields import TargetField
+from trunkline.pipelines.spec.kinds import TARGET_SECRETS as HIDDEN
+from trunkline.pipelines.spec.kinds import TARGETS
 from trunkline.pipelines.spec.shape import _model_in
 from trunkline.sdk.specs import gather
 

@@ -1,13 +1,14 @@
 """Specs as JSON and back, and what of them decides results."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 import jsonschema
 import pytest
 from hypothesis import given, settings
 
-from tests.pipelines.specs import specs
+from tests.cases import load
+from tests.pipelines.specs import ingest_specs, specs, stream_specs, table_specs
 from trunkline.model.commits import RepoName
 from trunkline.model.inputs import Cross, Pfs, Union
 from trunkline.model.pipelines import Merge, PipelineSpec, Retry, Sandbox, Schedule, Transform
@@ -18,7 +19,9 @@ from trunkline.pipelines.spec import (
     result_fields,
     to_json,
     transform_digest,
+    view_of,
 )
+from trunkline.pipelines.spec.record import Record
 
 SCHEMA = jsonschema.Draft202012Validator(json_schema())
 PLAIN = PipelineSpec(
@@ -49,6 +52,51 @@ def test_defaults_are_left_out():
         "input": {"pfs": {"repo": "images", "name": "images", "branch": "main", "glob": "/*"}},
         "transform": {"cmd": ["edges"]},
     }
+
+
+@pytest.mark.parametrize("text, shown", load("spec_stored.case"))
+def test_what_is_stored_and_its_digest_stay_as_they_are(text, shown):
+    spec = from_json(json.loads(text))
+    assert json.dumps(to_json(spec)) == text
+    assert f"=> {digest(spec, [('/a.py', '1')], 'src', 'salt')}" == shown
+    (made,) = read_specs(text, name="a.json", project="elsewhere").specs
+    assert made.spec == spec
+
+
+def assert_same(view, value):
+    if type(view) is type(value):
+        assert view == value
+        return
+    assert isinstance(view, type(value))
+    assert is_dataclass(value)
+    for field in fields(value):
+        assert_same(getattr(view, field.name), getattr(value, field.name))
+
+
+@given(specs | table_specs | stream_specs | ingest_specs)
+def test_a_view_says_what_the_spec_says(spec):
+    view = view_of(to_json(spec))
+    assert_same(view, spec)
+    assert view.transform.kind == spec.transform.kind
+    assert not hasattr(view, "nothing")
+
+
+def test_a_view_reads_only_what_is_asked_for():
+    raw = {"pipeline": {}, "priority": 3, "transform": {"python": "a.py:f", "secrets": 7}}
+    assert (view_of(raw).priority, view_of(raw).transform.kind) == (3, "python")
+
+
+def test_a_field_that_a_codec_does_not_name_is_written_and_read():
+    @dataclass(frozen=True, slots=True)
+    class More(Retry):
+        pause: float = 0.5
+        at: tuple[str, ...] = ()
+
+    record = Record(More, names={"at": "more.at"})
+    raw = {"tries": 2, "pause": 3, "more": {"at": ["a"]}}
+    made = More(tries=2, pause=3.0, at=("a",))
+    assert (record.write(made), record.read(raw)) == (raw, made)
+    assert record.write(More()) == {}
 
 
 def digest(spec: PipelineSpec, code=(), source="", salt="") -> str:

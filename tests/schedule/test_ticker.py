@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import asdict
 
 import pytest
 
@@ -320,7 +321,7 @@ def test_a_schedule_that_cannot_be_read_is_told_once_and_holds_up_no_other(
     apply_cron(lake, "q", "@hourly")
     with lake._core.database.write() as session:
         row = timing.crons(session)[0]
-        spec = {**row.spec, **flaw}
+        spec = {**asdict(row.ticks), **flaw}
         timing.set_cron(session, row.repo, row.pipeline, spec)
     clock.set("2026-01-10T13:00:00Z")
     with caplog.at_level(logging.ERROR):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from trunkline.abuse.client import Act, Client, Refused
 from trunkline.abuse.memory import Parts, data_of, told
 from trunkline.errors import AlreadyExists, Conflict, NotFound, Precondition
+from trunkline.pipelines.spec.codec import view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -181,7 +182,8 @@ def _merged(lake: Lake, name: str) -> bool:
 
 def _has_code(lake: Lake, name: str, new: dict[str, Any]) -> bool | None:
     """Whether a pipeline has the code of a spec; None where it has not."""
-    return True if lake.pipeline(name).spec["transform"] == new["transform"] else None
+    found, wanted = view_of(lake.pipeline(name).spec).transform, view_of(new).transform
+    return True if (found.stdin, found.sql) == (wanted.stdin, wanted.sql) else None
 
 
 def _in_flows(what: Callable[[Lake], T]) -> Callable[[Lake], T]:

@@ -26,7 +26,7 @@ from trunkline.model.commits import Commit
 from trunkline.model.egress import BLOCKED, Delivery, DeliveryState, Target
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import RunEvent
-from trunkline.pipelines.spec.egresscodec import target_from
+from trunkline.pipelines.spec.codec import target_from
 from trunkline.storage.catalog import Session, commits, deliveries, events, identity
 from trunkline.storage.catalog.deliveries import DeliveryRow
 from trunkline.storage.crashpoints import crashpoint

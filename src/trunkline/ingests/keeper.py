@@ -33,7 +33,7 @@ from trunkline.model.jobs import RunEvent
 from trunkline.model.pipelines import INGEST
 from trunkline.model.streams import FlowState
 from trunkline.pipelines.confinement import unconfined
-from trunkline.pipelines.spec.codec import from_json
+from trunkline.pipelines.spec.codec import from_json, view_of
 from trunkline.storage.catalog import Session, commits, flows, identity, pipelines, refs
 from trunkline.storage.catalog.pipelines import PipelineRow
 
@@ -255,8 +255,8 @@ class Keeper:
             if fence is None:
                 return None
             version = pipelines.version(session, row.repo, row.version)
-        branch = str(version.spec.get("output_branch") or DEFAULT_BRANCH) if version else ""
-        return _Held(row, Hold(row.repo, branch or DEFAULT_BRANCH, fence))
+        branch = view_of(version.spec).output_branch if version else DEFAULT_BRANCH
+        return _Held(row, Hold(row.repo, branch, fence))
 
     def _work_on(self, held: _Held, *, drain: bool) -> Tally:
         """Run it; whatever happens, it is let go at the end."""

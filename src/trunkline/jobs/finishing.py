@@ -17,7 +17,7 @@ from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobState
 from trunkline.model.streams import FlowState
 from trunkline.model.told import NOTHING, Kind, Told, of_place
-from trunkline.pipelines.spec.egresscodec import target_to
+from trunkline.pipelines.spec.codec import target_to
 from trunkline.storage.catalog import (
     Session,
     checks,

@@ -36,6 +36,7 @@ from trunkline.lake.core import Core
 from trunkline.model.jobs import Counts, Job, JobState, RunEvent
 from trunkline.model.streams import Batch
 from trunkline.model.told import Kind, Told, said
+from trunkline.pipelines.spec.codec import view_of
 from trunkline.storage.catalog import Session, events, flows, jobs, pipelines, workers
 from trunkline.storage.crashpoints import crashpoint
 
@@ -176,12 +177,11 @@ class Worker:
         with self.core.database.read() as session:
             version = pipelines.version(session, claim.repo, claim.job.version)
             is_stream = flows.find(session, claim.repo) is not None
-        spec = version.spec if version else {}
-        timeout = spec.get("job_timeout")
+        spec = view_of(version.spec) if version else None
         return _Running(
             claim,
-            timeout=float(timeout) if timeout else None,
-            tries=int(spec.get("retry", {}).get("tries", 1)),
+            timeout=spec.job_timeout if spec else None,
+            tries=spec.retry.tries if spec else 1,
             is_stream=is_stream,
         )
 

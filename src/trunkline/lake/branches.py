@@ -23,7 +23,7 @@ from trunkline.model.paths import validate_name
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.told import Kind, of_place
-from trunkline.pipelines.spec import from_json
+from trunkline.pipelines.spec import view_of
 from trunkline.pipelines.triggers import check_trigger
 from trunkline.storage.catalog import (
     Session,
@@ -124,7 +124,7 @@ def _refuse_declared(session: Session, repo: int, target: Ref) -> None:
         version = pipelines.version(session, row.repo, row.version) if row else None
         if row is None or version is None:
             continue
-        for leaf in leaves(from_json(version.spec).input):
+        for leaf in leaves(view_of(version.spec).input):
             is_it = (leaf.repo, leaf.branch) == (target.repo, target.ref)
             if is_it and isinstance(leaf, Pfs) and leaf.trigger is not None:
                 raise InUse(

@@ -17,7 +17,7 @@ from trunkline.model.paths import is_name
 from trunkline.model.pipelines import INGEST
 from trunkline.model.refs import Ref
 from trunkline.model.told import Kind, Told
-from trunkline.pipelines.spec.codec import from_json
+from trunkline.pipelines.spec.codec import view_of
 from trunkline.storage.catalog import (
     Session,
     backfills,
@@ -50,7 +50,7 @@ def resume(core: Core, name: RepoName, author: str) -> str | None:
         row = require(session, name)
         version = pipelines.version(session, row.repo, row.version)
         present = sum(edge.is_leaf for edge in pipelines.reads(session, row.repo))
-        if version is not None and present < len(list(leaves(from_json(version.spec).input))):
+        if version is not None and present < len(list(leaves(view_of(version.spec).input))):
             raise Precondition(
                 f"An input of {name} was deleted, so it cannot run.",
                 hint="Apply it again with inputs that exist.",

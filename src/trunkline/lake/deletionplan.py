@@ -17,7 +17,7 @@ from trunkline.model.commits import RepoName
 from trunkline.model.deletions import Deletion, Reader
 from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
-from trunkline.pipelines.spec.codec import from_json
+from trunkline.pipelines.spec.codec import view_of
 from trunkline.storage.catalog import (
     Session,
     commits,
@@ -82,7 +82,7 @@ def of_pipeline(core: Core, name: RepoName, force: bool, keep_repo: bool) -> Del
         takes += [] if keep_repo else [f"repo {repos.name_of(session, row.code_repo)}, its code"]
         takes += [f"repo {tick}, its schedule" for _, tick in ticks]
         version = declared.version(session, row.repo, row.version)
-        for target in from_json(version.spec).egress if version else ():
+        for target in view_of(version.spec).egress if version else ():
             takes.append(f"egress {target.name}: what was delivered stays, nothing more is")
         takes += [f"environment {one.environment}: it is there too"
                   for one in present.of_pipeline(session, row.repo) if one.version]  # fmt: skip

@@ -14,6 +14,7 @@ from trunkline.model.lineage import Graph, GraphEdge, GraphNode
 from trunkline.model.pipelines import INGEST
 from trunkline.model.streams import Flow, FlowState
 from trunkline.pipelines.cron import in_words
+from trunkline.pipelines.spec.codec import view_of
 from trunkline.storage.catalog import (
     Session,
     commits,
@@ -43,7 +44,7 @@ def graph(
         here = _here(session, project, environment)
         known = {repo.key: repo for repo in repos.all_repos(session)}
         crons = {
-            row.repo: in_words(row.spec["cron"], row.spec.get("timezone") or "UTC")
+            row.repo: in_words(row.ticks.cron, row.ticks.timezone)
             for pipeline in here.rows
             for row in timing.crons(session, pipeline)
         }
@@ -148,7 +149,8 @@ def _ingest(row: PipelineRow, flow: Flow) -> tuple[str, str]:
 def _source(session: Session, row: PipelineRow) -> str:
     """The kind of an ingest's source: folder, kafka …"""
     version = pipelines.version(session, row.repo, row.version)
-    return next(iter(version.spec["source"]), "") if version else ""
+    source = view_of(version.spec).source if version else None
+    return source.kind if source else ""
 
 
 def _held(session: Session, repo: Repo, environment: Environment | None) -> str:

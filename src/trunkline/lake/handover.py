@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from trunkline.model.commits import Commit
 from trunkline.model.jobs import Counts, Job, JobState
 from trunkline.model.told import Kind, of_place
-from trunkline.pipelines.spec.codec import from_json
-from trunkline.pipelines.spec.egresscodec import target_to
+from trunkline.pipelines.spec.codec import target_to, view_of
 from trunkline.storage.catalog import (
     Session,
     checks,
@@ -120,7 +119,7 @@ def _deliver(session: Session, node: Node, job_id: str) -> None:
     version = pipelines.version(session, node.pipeline.repo, node.pipeline.version)
     if node.environment or version is None:
         return
-    for one in from_json(version.spec).egress:
+    for one in view_of(version.spec).egress:
         repo = node.pipeline.repo
         deliveries.enqueue(session, repo, job_id, one.name, one.kind, target_to(one))
 
@@ -136,7 +135,10 @@ def _would_make(
     if job.counts.failed or job.counts.recovered:
         return False  # these are tried again
     # Rules are no part of the digest: other rules may let the same output fail.
-    if any(ours.spec.get(one) != theirs.spec.get(one) for one in ("input", "expectations")):
+    ours_view, theirs_view = view_of(ours.spec), view_of(theirs.spec)
+    if ours_view.input != theirs_view.input:
+        return False
+    if ours_view.expectations != theirs_view.expectations:
         return False
     if made.commit.forgotten is not None:
         return False

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from trunkline.errors import InvalidSchedule, NotFound
 from trunkline.lake.core import Core, resolve_set, unknown_set
 from trunkline.lake.declarations import SCHEDULE, cron_repos
-from trunkline.lake.flowkinds import STREAM, has_own_clock
+from trunkline.lake.flowkinds import flow_of, has_own_clock
 from trunkline.model.commits import DEFAULT_BRANCH, RepoKind, RepoName
 from trunkline.model.expectations import Action, CheckState
 from trunkline.model.ids import is_id_prefix
@@ -26,10 +25,10 @@ from trunkline.model.overview import (
     OverviewEdge,
     OverviewNode,
 )
-from trunkline.model.pipelines import INGEST, TRANSFORMS, PipelineSpec
+from trunkline.model.pipelines import INGEST, PipelineSpec, Ticks
 from trunkline.model.streams import Batch, Flow, FlowState
 from trunkline.pipelines import cron
-from trunkline.pipelines.spec.codec import from_json
+from trunkline.pipelines.spec.codec import from_json, view_of
 from trunkline.storage.catalog import Session, commits, flows, jobs, pipelines, repos, timing
 from trunkline.storage.catalog import overview as catalog
 from trunkline.storage.catalog.overview import At, HeadRow, NodeRow
@@ -108,32 +107,23 @@ class _Declared:
     spec: PipelineSpec | None
     """Of a version that is no longer in force: what the catalog keeps of others is read there."""
 
-    @property
-    def branch(self) -> str:
-        return str(self.version.spec.get("output_branch") or DEFAULT_BRANCH)
+    view: PipelineSpec
+    """Of each version, for a field or two."""
 
     @property
     def kind(self) -> str:
-        if INGEST in self.version.spec:
-            return INGEST
-        return STREAM if STREAM in self._transform else "pipeline"
+        return flow_of(self.view) or "pipeline"
 
     @property
     def how(self) -> str:
-        if INGEST in self.version.spec:
-            return next(iter(self.version.spec["source"]), "")
-        return next((kind for kind in TRANSFORMS if kind in self._transform), "")
+        source = self.view.source
+        return source.kind if source else self.view.transform.kind
 
     @property
     def interval(self) -> float | None:
         """Seconds between a stream's batches, if it has a clock."""
-        given = self._transform.get("trigger", {}).get("interval")
-        return None if given is None else float(given)
-
-    @property
-    def _transform(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.version.spec.get("transform", {})
-        return found
+        streaming = self.view.transform.streaming
+        return streaming.interval if streaming else None
 
 
 class _Seen:
@@ -146,13 +136,15 @@ class _Seen:
         keys = {node.name: node.key for node in nodes}
         self._declared = {
             repo: _Declared(
-                version, None if version.version == present[repo] else from_json(version.spec)
+                version,
+                None if version.version == present[repo] else from_json(version.spec),
+                view_of(version.spec),
             )
             for repo, version in catalog.versions(session, at).items()
         }
         self.edges = list(self._edges(session, keys))
         branches = {DEFAULT_BRANCH, *(edge.branch for edge in self.edges)}
-        branches |= {one.branch for one in self._declared.values()}
+        branches |= {one.view.output_branch for one in self._declared.values()}
         self._heads = catalog.heads(session, branches, at)
         self._jobs = catalog.last_jobs(session, at)
         self._good = catalog.last_good_jobs(session, at, self._jobs)
@@ -195,13 +187,13 @@ class _Seen:
             node.name,
             declared.kind,
             state=self._state(node.key, declared, paused, last, flow),
-            description=str(declared.version.spec.get("description", "")),
+            description=declared.view.description,
             paused=paused,
             version=declared.version.version,
             how=declared.how,
             schedule=self._own.get(node.key, ""),
             inputs=tuple(names[key] for key in sources if key in names),
-            head=_head(self._heads.get((node.key, declared.branch))),
+            head=_head(self._heads.get((node.key, declared.view.output_branch))),
             job=_last(last) if last else None,
             checks=self._checks.get(node.key),
             behind=self._behind(node.key, flow, batch),
@@ -288,16 +280,16 @@ class _Seen:
         self, session: Session, keys: Mapping[RepoName, int]
     ) -> tuple[dict[int, str], dict[int, str]]:
         """When pipelines run by the clock, and when cron repos tick, in words."""
-        rows = [(row.pipeline, row.name, row.spec) for row in timing.crons(session)]
+        rows = [(row.pipeline, row.name, row.ticks) for row in timing.crons(session)]
         is_old = {repo for repo, one in self._declared.items() if one.spec is not None}
         rows = [row for row in rows if row[0] not in is_old]
         for repo, declared in self._declared.items():
             if declared.spec is not None:
-                rows += [(repo, name, given) for name, given in cron_repos(declared.spec)]
+                rows += [(repo, n, Ticks(**given)) for n, given in cron_repos(declared.spec)]
         own: dict[int, dict[str, str]] = {}
         ticks: dict[int, str] = {}
         for pipeline, name, given in rows:
-            words = _words(given["cron"], given.get("timezone") or "UTC")
+            words = _words(given.cron, given.timezone)
             own.setdefault(pipeline, {})[name.repo] = words
             if name in keys:
                 ticks[keys[name]] = words

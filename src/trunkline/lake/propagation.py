@@ -17,6 +17,7 @@ from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Origin, Repo
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import BAD, Job, JobInput, JobState
 from trunkline.model.told import Kind, Told, of_place, waits_for
+from trunkline.pipelines.spec.codec import view_of
 from trunkline.storage.catalog import (
     Session,
     commits,
@@ -219,7 +220,7 @@ def _ordered(found: Mapping[NodeKey, Node], feeds: Mapping[NodeKey, set[NodeKey]
 
 def output_branch(session: Session, pipeline: PipelineRow) -> str:
     version = pipelines.version(session, pipeline.repo, pipeline.version)
-    return str(version.spec.get("output_branch") or DEFAULT_BRANCH) if version else DEFAULT_BRANCH
+    return view_of(version.spec).output_branch if version else DEFAULT_BRANCH
 
 
 def open_job(
@@ -277,13 +278,13 @@ def open_job(
             if edge.is_leaf
         ),
         digest=declared.digest,
-        priority=int(declared.spec.get("priority") or 0),
+        priority=view_of(declared.spec).priority,
         backfill=backfill,
         replay=replay,
         environment=environment,
     )
     lane = jobs.STREAM if flows.find(session, pipeline.repo) else ""
-    jobs.add(session, pipeline.repo, job, str(declared.spec.get("pool") or ""), lane)
+    jobs.add(session, pipeline.repo, job, view_of(declared.spec).pool, lane)
     events.emit(session, "job", pipeline.name, {"id": set_id, "state": str(job.state)})
     for edge, one in inputs:
         made = jobs.find(session, edge.source, one) if one else None

@@ -11,12 +11,13 @@ from typing import NamedTuple
 from trunkline.errors import TrunklineError
 from trunkline.lake import files
 from trunkline.lake.core import Core
+from trunkline.lake.flowkinds import flow_of
 from trunkline.model.commits import DEFAULT_BRANCH, RepoKind, RepoName
 from trunkline.model.entries import Entry, line_path
 from trunkline.model.hidden import hidden
 from trunkline.model.overview import Found, Hit
-from trunkline.model.pipelines import INGEST
 from trunkline.model.tables import TABLE_FILE, TableSpec
+from trunkline.pipelines.spec.codec import view_of
 from trunkline.storage.catalog import Session
 from trunkline.storage.catalog import overview as catalog
 from trunkline.storage.catalog import search as rows
@@ -74,12 +75,12 @@ def _named(session: Session, text: str, names: Mapping[int, RepoName]) -> Iterat
         if node.key not in names:
             continue
         version = versions.get(node.key)
-        kind = "repo" if version is None else _kind(version.spec)
-        said = node.description if version is None else version.spec.get("description", "")
+        kind = "repo" if version is None else (flow_of(view_of(version.spec)) or "pipeline")
+        said = node.description if version is None else view_of(version.spec).description
         fit = min(_fit(text, node.name.repo), _fit(text, f"{node.name.project}/{node.name.repo}"))
-        fit = min(fit, _said(text, str(said)))
+        fit = min(fit, _said(text, said))
         if fit <= SAID:
-            detail = str(said) or ("ticks" if node.kind == RepoKind.CRON else "")
+            detail = said or ("ticks" if node.kind == RepoKind.CRON else "")
             yield Ranked(fit, Hit(kind, node.name, str(node.name), detail))
     for row in rows.branches(session, text, names):
         hit = Hit("branch", names[row["repo"]], row["name"], commit=row["head"])
@@ -182,13 +183,6 @@ def _fit(text: str, name: str) -> int:
 
 def _said(text: str, words: str) -> int:
     return SAID if text in words.lower() else NOT
-
-
-def _kind(spec: Mapping[str, object]) -> str:
-    if INGEST in spec:
-        return INGEST
-    transform = spec.get("transform")
-    return "stream" if isinstance(transform, dict) and "stream" in transform else "pipeline"
 
 
 _known: OrderedDict[str, tuple[tuple[str, str], ...]] = OrderedDict()

@@ -14,7 +14,7 @@ from trunkline.model.entries import line_hash, line_path
 from trunkline.model.ids import new_id
 from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.refs import Ref
-from trunkline.pipelines.spec.codec import same_json, to_json, transform_digest
+from trunkline.pipelines.spec.codec import same_json, to_json, transform_digest, view_of
 from trunkline.storage.catalog import Session, environments, pipelines, repos
 from trunkline.storage.catalog.pipelines import VersionRow
 
@@ -67,9 +67,10 @@ class NextVersion:
         if self.before is None or self.before.digest != self.digest:
             return True
         # Of a stream's inputs, the digest has all that counts.
-        is_stream = "stream" in self.spec.get("transform", {})
-        fields = ("output_branch",) if is_stream else ("input", "output_branch")
-        return not all(same_json(self.before.spec.get(one), self.spec.get(one)) for one in fields)
+        before, now = view_of(self.before.spec), view_of(self.spec)
+        if before.output_branch != now.output_branch:
+            return True
+        return now.transform.streaming is None and before.input != now.input
 
 
 def next_version(

@@ -31,8 +31,8 @@ class Pfs:
     glob: str
     branch: str = DEFAULT_BRANCH
     join_on: str = ""
-    outer_join: bool = False
     group_by: str = ""
+    outer_join: bool = False
     lazy: bool = False
     empty_files: bool = False
     reference: bool = False

@@ -110,6 +110,13 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
+class Ticks(Schedule):
+    """When a cron repo ticks. With `overwrite` a tick removes those before it."""
+
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Retry:
     """How often a whole job is tried, and how long between. Seconds."""
 
@@ -123,13 +130,15 @@ class Retry:
 class PipelineSpec:
     """A pipeline as it was declared, checked and with every default filled in.
 
-    Names in `metadata` start with "annotations." or "labels.".
+    Names in `metadata` start with "annotations." or "labels.". The order of the fields is the one
+    in which they are kept and shown.
     """
 
     name: RepoName
     input: Input
     transform: Transform
     description: str = ""
+    metadata: tuple[tuple[str, str], ...] = ()
     output_branch: str = DEFAULT_BRANCH
     parallelism: int | None = None
     set_number: int | None = None
@@ -144,15 +153,14 @@ class PipelineSpec:
     pool: str = ""
     retry: Retry = Retry()
     schedule: Schedule | None = None
-    spark: tuple[tuple[str, str], ...] = ()
     expectations: tuple[Expectation, ...] = ()
-    metadata: tuple[tuple[str, str], ...] = ()
-    source: IngestSource | None = None
-    """Of an ingest: where its data comes from. It has no input then (`Union(())`)."""
-    history: History = field(default_factory=History)
-    """Of a stream or an ingest: how its history is kept short."""
     egress: tuple[Target, ...] = ()
     """Where its output goes. No part of what decides on results."""
+    spark: tuple[tuple[str, str], ...] = ()
+    history: History = field(default_factory=History)
+    """Of a stream or an ingest: how its history is kept short."""
+    source: IngestSource | None = None
+    """Of an ingest: where its data comes from. It has no input then (`Union(())`)."""
 
 
 @dataclass(frozen=True, slots=True)

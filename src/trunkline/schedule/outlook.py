@@ -69,4 +69,4 @@ def _words(row: CronRow) -> str:
     try:
         return timetable(row).words
     except InvalidSchedule:
-        return str(row.spec["cron"])
+        return row.ticks.cron

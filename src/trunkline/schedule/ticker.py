@@ -186,8 +186,8 @@ class Ticker:
 
 def _claim(session: Session, row: CronRow, slot: int) -> None:
     """In the transaction that fires the slot: it is ours, and the schedule is still the same."""
-    present = {one.repo: one.spec for one in timing.crons(session, row.pipeline)}
-    if present.get(row.repo) != row.spec or not timing.claim_slot(session, row.repo, slot):
+    present = {one.repo: one.ticks for one in timing.crons(session, row.pipeline)}
+    if present.get(row.repo) != row.ticks or not timing.claim_slot(session, row.repo, slot):
         raise _Taken
 
 

@@ -27,7 +27,7 @@ def draft_tick(
         origin=Origin.SCHEDULE,
         kind=RepoKind.CRON,
     )
-    if row.spec.get("overwrite"):
+    if row.ticks.overwrite:
         draft.changes.remove(b"/")
     draft.changes.put_all([transaction.intake.add_bytes(f"/{name}", b"")])
     return draft

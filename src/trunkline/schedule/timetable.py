@@ -58,14 +58,8 @@ class Timetable:
 
 def timetable(row: CronRow) -> Timetable:
     """`InvalidSchedule` if it cannot be read any more, such as in a zone that was abolished."""
-    spec = row.spec
-    return _timetable(
-        spec["cron"],
-        spec.get("timezone") or "UTC",
-        spec.get("start"),
-        spec.get("catch_up") or "latest",
-        row.started,
-    )
+    ticks = row.ticks
+    return _timetable(ticks.cron, ticks.timezone, ticks.start, ticks.catch_up, row.started)
 
 
 @lru_cache(maxsize=4096)

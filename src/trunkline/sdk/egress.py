@@ -77,15 +77,14 @@ class Egress(LakeBase):
 
     def deliver(self, pipeline: str, target: str | None = None) -> list[Delivery]:
         """Send the newest output to the pipeline's targets, or to one, as they are declared now."""
-        from trunkline.pipelines.spec.codec import from_json
-        from trunkline.pipelines.spec.egresscodec import target_to
+        from trunkline.pipelines.spec.codec import target_to, view_of
         from trunkline.storage.catalog import pipelines
 
         name = self._repo(pipeline)
         with self._core.database.write() as session:
             row = _pipeline(session, name)
             version = pipelines.version(session, row.repo, row.version)
-            spec = from_json(version.spec) if version is not None else None
+            spec = view_of(version.spec) if version is not None else None
             targets = _chosen(name, spec.egress if spec else (), target)
             branch = refs.branch(session, row.repo, spec.output_branch) if spec else None
             if branch is None or branch.head is None:

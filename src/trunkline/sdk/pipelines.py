@@ -11,8 +11,9 @@ from trunkline.model.commits import Commit, RepoName
 from trunkline.model.inputs import leaves
 from trunkline.model.jobs import DatumInfo
 from trunkline.model.overview import PAUSED
-from trunkline.model.pipelines import INGEST, TRANSFORMS, PipelineInfo, PipelineVersion
+from trunkline.model.pipelines import PipelineInfo, PipelineVersion
 from trunkline.model.refs import Need
+from trunkline.pipelines.spec.codec import view_of
 from trunkline.sdk.base import LakeBase
 from trunkline.storage.catalog import (
     Session,
@@ -429,12 +430,6 @@ def mode_of(reprocess: bool, no_reprocess: bool) -> Reprocess:
     return Reprocess.NOTHING if no_reprocess else Reprocess.CHANGED
 
 
-def _kind(spec: Mapping[str, Any]) -> str:
-    """What does the work, as the spec that is kept says it."""
-    given = spec.get("transform", {})
-    return next((kind for kind in TRANSFORMS if kind in given), INGEST)
-
-
 def _version(
     session: Session, row: pipelines.PipelineRow, version: int | None
 ) -> pipelines.VersionRow:
@@ -461,7 +456,7 @@ def _info(
     env: str | None = None,
 ) -> PipelineInfo:
     declared = _version(session, row, version)
-    spec = declared.spec
+    spec = view_of(declared.spec)
     found = jobs.listed(session, repo=row.repo, limit=1, environment=env or "")
     edges = (
         environments.reads(session, row.repo, env) if env else pipelines.reads(session, row.repo)
@@ -469,9 +464,7 @@ def _info(
     sources = dict.fromkeys(edge.source for edge in edges)
     inputs = tuple(name for s in sources if (name := repos.name_of(session, s)))
     if declared.version != row.version:
-        from trunkline.pipelines.spec.codec import from_json
-
-        inputs = tuple(dict.fromkeys(leaf.repo for leaf in leaves(from_json(spec).input)))
+        inputs = tuple(dict.fromkeys(leaf.repo for leaf in leaves(spec.input)))
     words = ""
     if not env and timing.crons(session, row.repo):
         from trunkline.schedule.outlook import in_words
@@ -483,12 +476,12 @@ def _info(
         paused=row.paused,
         created=row.created,
         updated=declared.created,
-        description=str(spec.get("description", "")),
+        description=spec.description,
         inputs=inputs,
-        kind=_kind(spec),
+        kind=spec.transform.kind,
         schedule=words,
         last_job=found[0].id if found else None,
         last_state=str(found[0].state) if found else None,
         pending=row.pending,
-        spec=spec,
+        spec=declared.spec,
     )

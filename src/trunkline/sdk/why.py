@@ -19,6 +19,7 @@ from trunkline.model.pipelines import INGEST
 from trunkline.model.told import Kind
 from trunkline.model.words import count, job_words, reasons
 from trunkline.pipelines.cron import BY_HAND, slot_name
+from trunkline.pipelines.spec.codec import view_of
 from trunkline.schedule.outlook import in_words as schedule_in_words
 from trunkline.schedule.outlook import next_ticks
 from trunkline.storage.catalog import (
@@ -303,7 +304,7 @@ def _is_open(session: Session, one: JobInput) -> bool:
 
 def _full_pool(session: Session, repo: int, job: Job) -> str:
     version = pipelines.version(session, repo, job.version)
-    name = str(version.spec.get("pool") or "") if version else ""
+    name = view_of(version.spec).pool if version else ""
     for pool in pipelines.pools(session) if name else ():
         if pool["name"] == name and pool["running"] >= pool["slots"]:
             if not pool["slots"]:

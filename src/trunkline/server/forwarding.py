@@ -24,7 +24,7 @@ from trunkline.errors import (
     Usage,
 )
 from trunkline.model.commits import RepoName
-from trunkline.pipelines.spec.codec import from_json
+from trunkline.pipelines.spec.codec import view_of
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.secrets import secret_reader
 
@@ -54,7 +54,7 @@ def listener_of(lake: Lake, name: RepoName) -> Listener:
     """The worker's end of an ingest that is sent rows."""
     text = f"{name.project}/{name.repo}"
     status = lake.ingest(text)
-    source = from_json(lake.pipeline(text).spec).source
+    source = view_of(lake.pipeline(text).spec).source
     assert source is not None
     if source.kind != "http":
         raise Precondition(

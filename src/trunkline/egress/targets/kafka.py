@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.egress.base import Berth, Sender, Sent, Shipment
 from trunkline.egress.targets.rowsending import in_words, json_rows, keyed_changes
 from trunkline.errors import NotFound, Precondition, Unavailable
+from trunkline.pipelines.spec.codec import target_from
 from trunkline.storage.catalog import deliveries, repos
 from trunkline.storage.catalog.deliveries import DeliveryRow
 from trunkline.tables.reading.cells import plain
@@ -217,7 +218,7 @@ class KafkaSender(Sender):
 
     def _messages(self, shipment: Shipment) -> Iterator[Message]:
         last = self._last(shipment)
-        if last is not None and last.spec.get("kafka", {}).get("topic") != self._topic:
+        if last is not None and target_from(last.spec).options.get("topic") != self._topic:
             # It went elsewhere: another topic begins anew.
             shipment = Shipment(shipment.core, shipment.commit, shipment.path, None)
         elif last is not None and shipment.before is None:

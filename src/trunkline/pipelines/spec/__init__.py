@@ -11,7 +11,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from trunkline.pipelines.spec.codec import from_json, result_fields, to_json, transform_digest
+from trunkline.pipelines.spec.codec import (
+    from_json,
+    result_fields,
+    to_json,
+    transform_digest,
+    view_of,
+)
 from trunkline.pipelines.spec.places import SCHEMA_FILE, SourcedSpec, Specs
 
 if TYPE_CHECKING:
@@ -29,6 +35,7 @@ __all__ = [
     "result_fields",
     "to_json",
     "transform_digest",
+    "view_of",
 ]
 
 _HEAVY = {"read_specs": "reading", "read_raw": "reading", "json_schema": "schema"}

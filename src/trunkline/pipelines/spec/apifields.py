@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from trunkline.model.suggest import shown
 from trunkline.pipelines.spec.fields import Fields, about
-from trunkline.pipelines.spec.flowcodec import SOURCES
+from trunkline.pipelines.spec.kinds import SOURCES
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.tablevalues import Columns
 from trunkline.pipelines.spec.values import (

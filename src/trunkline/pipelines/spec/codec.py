@@ -6,154 +6,68 @@ What `to_json` gives can be applied again. Fields that have their default are le
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trunkline.model.commits import DEFAULT_BRANCH, RepoName
+from trunkline.model.commits import RepoName
+from trunkline.model.egress import Target
 from trunkline.model.inputs import (
     Cron,
     Cross,
     Group,
     Input,
     Join,
+    Leaf,
     Pfs,
     Trigger,
     Union,
     leaves,
 )
 from trunkline.model.pipelines import (
+    INGEST,
     Merge,
     Mode,
-    OnChange,
-    Param,
     PipelineSpec,
-    Retry,
     Sandbox,
-    Schedule,
     Transform,
 )
+from trunkline.model.streams import IngestSource, Streaming, StreamInput, StreamOutput
 from trunkline.pipelines.sparksettings import deciding
-from trunkline.pipelines.spec.egresscodec import target_from, target_to
-from trunkline.pipelines.spec.flowcodec import (
-    history_from,
-    history_to,
-    input_from,
-    input_to,
-    number,
-    result_input,
-    result_output,
-    source_from,
-    source_to,
-    stream_from,
-    stream_to,
+from trunkline.pipelines.spec.kinds import (
+    SOURCE_SECRETS,
+    SOURCES,
+    TARGET_SECRETS,
+    TARGETS,
+    read_body,
+    write_body,
 )
+from trunkline.pipelines.spec.record import Record, Value, Whole, list_of
 from trunkline.pipelines.spec.rulecodec import result_rule, rule_from, rule_to, takes_rows
 from trunkline.pipelines.sql_tokens import essence
-
-_MEMBERS: dict[str, type[Cross] | type[Union] | type[Join] | type[Group]] = {
-    "cross": Cross,
-    "union": Union,
-    "join": Join,
-    "group": Group,
-}
 
 
 def to_json(spec: PipelineSpec) -> dict[str, Any]:
     """The spec as a user could have written it."""
     if spec.source is not None:
-        return _ingest_to(spec)
-    memory = spec.transform.memory
-    sets = _given(number=spec.set_number, size_bytes=spec.set_bytes)
-    return {
-        "pipeline": {"project": spec.name.project, "name": spec.name.repo},
-        "input": _input_to(spec.input, spec.name.project),
-        "transform": _transform_to(spec.transform),
-        **_given(
-            description=spec.description,
-            metadata=_metadata_to(spec.metadata),
-            output_branch=spec.output_branch if spec.output_branch != DEFAULT_BRANCH else "",
-            parallelism_spec=_given(constant=spec.parallelism),
-            datum_set_spec=sets,
-            datum_tries=spec.datum_tries if spec.datum_tries != 3 else None,
-            datum_timeout=_number(spec.datum_timeout),
-            job_timeout=_number(spec.job_timeout),
-            reprocess_spec="every_job" if spec.every_job else "",
-            max_failed_datums=spec.max_failed_datums,
-            merge=str(spec.merge) if spec.merge != Merge.ERROR else "",
-            priority=spec.priority,
-            pool=spec.pool,
-            retry=_retry_to(spec.retry),
-            schedule=_schedule_to(spec.schedule),
-            expectations=[rule_to(rule) for rule in spec.expectations],
-            egress=[target_to(one) for one in spec.egress],
-            spark=dict(spec.spark),
-            history=history_to(spec.history),
-            resource_limits=_given(memory=memory),
-        ),
-    }
+        return _INGEST.write(spec)
+    shown = _PIPELINE.write(spec)
+    if "resource_limits" in shown:
+        shown["resource_limits"] = shown.pop("resource_limits")  # stands last
+    return shown
 
 
 def from_json(raw: Mapping[str, Any]) -> PipelineSpec:
     """The spec that `to_json` gave. Does not check: texts of users go through `read_specs`."""
-    if "ingest" in raw:
-        return _ingest_from(raw)
-    name = RepoName(raw["pipeline"]["project"], raw["pipeline"]["name"])
-    sets = raw.get("datum_set_spec", {})
-    return PipelineSpec(
-        name=name,
-        input=_input_from(raw["input"], name.project),
-        transform=_transform_from(raw["transform"], raw.get("resource_limits", {})),
-        description=raw.get("description", ""),
-        output_branch=raw.get("output_branch", DEFAULT_BRANCH),
-        parallelism=raw.get("parallelism_spec", {}).get("constant"),
-        set_number=sets.get("number"),
-        set_bytes=sets.get("size_bytes"),
-        datum_tries=raw.get("datum_tries", 3),
-        datum_timeout=_seconds(raw.get("datum_timeout")),
-        job_timeout=_seconds(raw.get("job_timeout")),
-        every_job=raw.get("reprocess_spec") == "every_job",
-        max_failed_datums=raw.get("max_failed_datums", 0),
-        merge=Merge(raw.get("merge", Merge.ERROR)),
-        priority=raw.get("priority", 0),
-        pool=raw.get("pool", ""),
-        retry=_retry_from(raw.get("retry", {})),
-        schedule=Schedule(**raw["schedule"]) if "schedule" in raw else None,
-        spark=tuple(sorted(raw.get("spark", {}).items())),
-        expectations=tuple(map(rule_from, raw.get("expectations", ()))),
-        metadata=_metadata_from(raw.get("metadata", {})),
-        history=history_from(raw.get("history", {})),
-        egress=tuple(map(target_from, raw.get("egress", ()))),
-    )
+    return (_INGEST if INGEST in raw else _PIPELINE).read(raw)
 
 
-def _ingest_to(spec: PipelineSpec) -> dict[str, Any]:
-    assert spec.source is not None
-    return {
-        "ingest": {"project": spec.name.project, "name": spec.name.repo},
-        **source_to(spec.source, _transform_to(spec.transform)),
-        **_given(
-            history=history_to(spec.history),
-            description=spec.description,
-            metadata=_metadata_to(spec.metadata),
-            output_branch=spec.output_branch if spec.output_branch != DEFAULT_BRANCH else "",
-            spark=dict(spec.spark),
-        ),
-    }
+def view_of(raw: Mapping[str, Any]) -> PipelineSpec:
+    """The same for those who need a field or two: each is read when it is asked for."""
+    return (_INGEST if INGEST in raw else _PIPELINE).view(raw)
 
 
-def _ingest_from(raw: Mapping[str, Any]) -> PipelineSpec:
-    source, code = source_from(raw)
-    return PipelineSpec(
-        name=RepoName(raw["ingest"]["project"], raw["ingest"]["name"]),
-        input=Union(()),
-        transform=_transform_from(code, {}),
-        description=raw.get("description", ""),
-        output_branch=raw.get("output_branch", DEFAULT_BRANCH),
-        spark=tuple(sorted(raw.get("spark", {}).items())),
-        metadata=_metadata_from(raw.get("metadata", {})),
-        source=source,
-        history=history_from(raw.get("history", {})),
-    )
+# What decides results ------------------------------------------------------------------------
 
 
 def result_fields(spec: PipelineSpec) -> dict[str, Any]:
@@ -171,7 +85,7 @@ def result_fields(spec: PipelineSpec) -> dict[str, Any]:
         f"{leaf.repo}@{leaf.branch}:{leaf.name}": _given(
             empty_files=leaf.empty_files,
             captures=[leaf.glob, leaf.join_on, leaf.group_by] if "(" in leaf.glob else None,
-            stream=result_input(leaf) if transform.streaming else None,
+            stream=_result_input(leaf) if transform.streaming else None,
         )
         for leaf in leaves(spec.input)
     }
@@ -181,8 +95,8 @@ def result_fields(spec: PipelineSpec) -> dict[str, Any]:
         sql=essence(transform.sql),
         spark=transform.spark,
         stream=transform.stream,
-        output=result_output(transform),
-        ingest=source_to(spec.source, {}) if spec.source else None,
+        output=_result_output(transform.streaming),
+        ingest=_SOURCE.write(spec.source) if spec.source else None,
         mode=str(transform.mode) if transform.makes_tables else "",
         partition_by=list(transform.partition_by),
         params=dict(transform.params),
@@ -200,6 +114,18 @@ def result_fields(spec: PipelineSpec) -> dict[str, Any]:
         inputs={name: fields for name, fields in shown.items() if fields},
         settings=deciding(spec.spark) if transform.kind in ("sql", "spark", "stream") else None,
     )
+
+
+def _result_input(leaf: Leaf) -> dict[str, Any]:
+    """What of a stream's input decides results: not how much of it a batch takes."""
+    shown = _STREAM_INPUT.write(leaf.stream)
+    shown.pop("limit", None)
+    return {"glob": leaf.glob, **shown}
+
+
+def _result_output(how: Streaming | None) -> list[str]:
+    """What of a stream's output decides results: not when batches are made."""
+    return [str(how.output), *how.key] if how is not None else []
 
 
 def transform_digest(
@@ -226,192 +152,101 @@ def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-def _number(seconds: float | None) -> float | None:
-    return None if seconds is None else number(seconds)
-
-
-def _seconds(number: float | None) -> float | None:
-    return None if number is None else float(number)
+def _nothing(record: object) -> dict[str, Any]:
+    """Of fields that others are written with."""
+    return {}
 
 
 # Inputs ------------------------------------------------------------------------------------
 
+_MEMBERS: dict[str, type[Cross] | type[Union] | type[Join] | type[Group]] = {
+    "cross": Cross,
+    "union": Union,
+    "join": Join,
+    "group": Group,
+}
+_STREAM_INPUT = Record(StreamInput)
+_TRIGGER = Record(Trigger, names={"rate_limit": "rate_limit_spec", "cron": "cron_spec"})
+_REPO = Whole(
+    lambda leaf: {"project": leaf.repo.project, "repo": leaf.repo.repo},
+    lambda raw: RepoName(raw["project"], raw["repo"]),
+)
+_LEAVES: dict[str, Record[Any]] = {
+    "pfs": Record(
+        Pfs,
+        first=("repo", "name", "branch", "glob"),
+        repo=_REPO,
+        propagation=Value(lambda _: "never", lambda text: text != "never"),
+        trigger=Value(_TRIGGER.write, _TRIGGER.read),
+        stream=Whole(lambda leaf: _STREAM_INPUT.write(leaf.stream), _STREAM_INPUT.read),
+    ),
+    "cron": Record(Cron, first=("name", "repo"), names={"cron": "spec"}, repo=_REPO),
+}
+
 
 def _input_to(expression: Input, project: str) -> dict[str, Any]:
-    match expression:
-        case Pfs():
-            return {"pfs": _pfs_to(expression, project)}
-        case Cron():
-            return {"cron": _cron_to(expression)}
+    if isinstance(expression, Pfs | Cron):
+        kind = "pfs" if isinstance(expression, Pfs) else "cron"
+        shown = _LEAVES[kind].write(expression)
+        if shown["project"] == project or kind == "cron":
+            del shown["project"]
+        return {kind: shown}
     kind = next(name for name, made in _MEMBERS.items() if isinstance(expression, made))
     return {kind: [_input_to(member, project) for member in expression.members]}
 
 
 def _input_from(raw: Mapping[str, Any], project: str) -> Input:
     ((kind, inner),) = raw.items()
-    if kind == "pfs":
-        return _pfs_from(inner, project)
-    if kind == "cron":
-        return _cron_from(inner, project)
+    if kind in _LEAVES:
+        leaf: Leaf = _LEAVES[kind].read({"project": project, **inner})
+        return leaf
     return _MEMBERS[kind](tuple(_input_from(member, project) for member in inner))
 
 
-_FLAGS = ("outer_join", "lazy", "empty_files", "reference")
+# Transforms ----------------------------------------------------------------------------------
+
+_function = re.compile(r"[^:\0]+\.py:[^\W\d]\w*").fullmatch
+_query = re.compile(r"\s*(SELECT|WITH|FROM|VALUES|TABLE|CREATE)\s|\s*[(/-]", re.IGNORECASE).match
 
 
-def _pfs_to(leaf: Pfs, project: str) -> dict[str, Any]:
-    return {
-        **_given(project=leaf.repo.project if leaf.repo.project != project else ""),
-        "repo": leaf.repo.repo,
-        "name": leaf.name,
-        "branch": leaf.branch,
-        "glob": leaf.glob,
-        **_given(
-            join_on=leaf.join_on,
-            group_by=leaf.group_by,
-            **{flag: getattr(leaf, flag) for flag in _FLAGS},
-            propagation="" if leaf.propagation else "never",
-            trigger=_trigger_to(leaf.trigger),
-        ),
-        **input_to(leaf.stream),
-    }
+def names_function(text: str) -> bool:
+    """Whether the text of `stream` is file.py:function, and not SQL."""
+    return _function(text) is not None and _query(text) is None
 
 
-def _pfs_from(raw: Mapping[str, Any], project: str) -> Pfs:
-    return Pfs(
-        name=raw["name"],
-        repo=RepoName(raw.get("project", project), raw["repo"]),
-        glob=raw["glob"],
-        branch=raw["branch"],
-        join_on=raw.get("join_on", ""),
-        group_by=raw.get("group_by", ""),
-        **{flag: raw.get(flag, False) for flag in _FLAGS},
-        propagation=raw.get("propagation") != "never",
-        trigger=_trigger_from(raw.get("trigger")),
-        stream=input_from(raw),
-    )
+_STREAMING = Record(
+    Streaming,
+    names={"interval": "trigger.interval", "key": "output.upsert"},
+    output=Whole(
+        _nothing,
+        lambda raw: StreamOutput.UPSERT if raw.get("output") else StreamOutput.APPEND,
+    ),
+)
 
 
-def _trigger_to(trigger: Trigger | None) -> dict[str, Any] | None:
-    if trigger is None:
-        return None
-    return {
-        "branch": trigger.branch,
-        **_given(
-            size=trigger.size,
-            commits=trigger.commits,
-            rate_limit_spec=trigger.rate_limit,
-            cron_spec=trigger.cron,
-            all=trigger.all,
-            timezone=trigger.timezone if trigger.timezone != "UTC" else "",
-        ),
-    }
+def _stream_to(transform: Transform) -> dict[str, Any]:
+    how = transform.streaming
+    if how is None:
+        return {}
+    return {"stream": transform.stream or transform.sql, **_STREAMING.write(how)}
 
 
-def _trigger_from(raw: Mapping[str, Any] | None) -> Trigger | None:
-    if raw is None:
-        return None
-    return Trigger(
-        branch=raw["branch"],
-        size=raw.get("size"),
-        commits=raw.get("commits"),
-        rate_limit=raw.get("rate_limit_spec"),
-        cron=raw.get("cron_spec"),
-        all=raw.get("all", False),
-        timezone=raw.get("timezone", "UTC"),
-    )
+def _sql_from(raw: Mapping[str, Any]) -> str:
+    text: str = raw.get("stream") or raw.get("sql", "")
+    return "" if names_function(text) and "stream" in raw else text
 
 
-def _cron_to(leaf: Cron) -> dict[str, Any]:
-    return {
-        "name": leaf.name,
-        "repo": leaf.repo.repo,
-        "spec": leaf.cron,
-        **_given(
-            timezone=leaf.timezone if leaf.timezone != "UTC" else "",
-            start=leaf.start,
-            overwrite=leaf.overwrite,
-            catch_up=leaf.catch_up if leaf.catch_up != "latest" else "",
-        ),
-    }
+def _stream_from(raw: Mapping[str, Any]) -> str:
+    text: str = raw.get("stream", "")
+    return text if names_function(text) else ""
 
 
-def _cron_from(raw: Mapping[str, Any], project: str) -> Cron:
-    return Cron(
-        name=raw["name"],
-        repo=RepoName(project, raw["repo"]),
-        cron=raw["spec"],
-        timezone=raw.get("timezone", "UTC"),
-        start=raw.get("start"),
-        overwrite=raw.get("overwrite", False),
-        catch_up=raw.get("catch_up", "latest"),
-    )
-
-
-# The rest ----------------------------------------------------------------------------------
-
-
-def _transform_to(transform: Transform) -> dict[str, Any]:
-    return _given(
-        cmd=list(transform.cmd),
-        python=transform.python,
-        sql=transform.sql if transform.streaming is None else "",
-        sql_file=transform.sql_file,
-        spark=transform.spark,
-        **stream_to(transform),
-        mode=str(transform.mode) if transform.makes_tables else "",
-        partition_by=list(transform.partition_by),
-        params={name: _listed(value) for name, value in transform.params},
-        requirements=list(transform.requirements),
-        on_change=str(transform.on_change) if transform.on_change != OnChange.ERROR else "",
-        stdin=list(transform.stdin),
-        err_cmd=list(transform.err_cmd),
-        err_stdin=list(transform.err_stdin),
-        accept_return_code=list(transform.accept_return_code),
-        env=dict(transform.env),
-        secrets=[_secret_to(variable, secret) for variable, secret in transform.secrets],
-        working_dir=transform.working_dir,
-        code=transform.code,
-        sandbox=str(transform.sandbox) if transform.sandbox != Sandbox.AUTO else "",
-    )
-
-
-def _transform_from(raw: Mapping[str, Any], limits: Mapping[str, Any]) -> Transform:
-    return Transform(
-        cmd=tuple(raw.get("cmd", ())),
-        python=raw.get("python", ""),
-        **{"sql": raw.get("sql", ""), **stream_from(raw)},
-        sql_file=raw.get("sql_file", ""),
-        spark=raw.get("spark", ""),
-        mode=Mode(raw.get("mode", Mode.WHOLE)),
-        partition_by=tuple(raw.get("partition_by", ())),
-        params=tuple(sorted((name, _frozen(v)) for name, v in raw.get("params", {}).items())),
-        requirements=tuple(raw.get("requirements", ())),
-        on_change=OnChange(raw.get("on_change", OnChange.ERROR)),
-        stdin=tuple(raw.get("stdin", ())),
-        err_cmd=tuple(raw.get("err_cmd", ())),
-        err_stdin=tuple(raw.get("err_stdin", ())),
-        accept_return_code=tuple(raw.get("accept_return_code", ())),
-        env=tuple(sorted(raw.get("env", {}).items())),
-        secrets=tuple(sorted(map(_secret_from, raw.get("secrets", ())))),
-        working_dir=raw.get("working_dir", ""),
-        code=raw.get("code", ""),
-        sandbox=Sandbox(raw.get("sandbox", Sandbox.AUTO)),
-        memory=limits.get("memory"),
-    )
-
-
-def _listed(value: Param) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _frozen(value: Any) -> Param:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _secret_to(variable: str, secret: str) -> dict[str, str]:
-    name, slash, key = secret.partition("/")
-    return {"name": name, "env_var": variable, **({"key": key} if slash else {})}
+def _secrets_to(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    parts = ((variable, *secret.partition("/")) for variable, secret in pairs)
+    return [
+        {"name": name, "env_var": variable, **({"key": key} if slash else {})}
+        for variable, name, slash, key in parts
+    ]
 
 
 def _secret_from(raw: Mapping[str, str]) -> tuple[str, str]:
@@ -419,33 +254,99 @@ def _secret_from(raw: Mapping[str, str]) -> tuple[str, str]:
     return raw["env_var"], secret
 
 
-def _retry_to(retry: Retry) -> dict[str, Any]:
-    default = Retry()
-    pairs = ((name, getattr(retry, name)) for name in ("tries", "backoff", "factor", "longest"))
-    return {name: _number(v) for name, v in pairs if v != getattr(default, name)}
+_TRANSFORM = Record(
+    Transform,
+    sql=Whole(lambda made: _given(sql="" if made.streaming else made.sql), _sql_from),
+    stream=Whole(_stream_to, _stream_from),
+    streaming=Whole(_nothing, lambda raw: _STREAMING.read(raw) if "stream" in raw else None),
+    mode=Whole(
+        lambda made: {"mode": str(made.mode)} if made.makes_tables else {},
+        lambda raw: Mode(raw.get("mode", Mode.WHOLE)),
+    ),
+    secrets=Value(_secrets_to, lambda raw: tuple(sorted(map(_secret_from, raw)))),
+)
 
 
-def _retry_from(raw: Mapping[str, Any]) -> Retry:
-    default = Retry()
-    return Retry(
-        raw.get("tries", default.tries),
-        float(raw.get("backoff", default.backoff)),
-        float(raw.get("factor", default.factor)),
-        float(raw.get("longest", default.longest)),
-    )
+def _transform_to(spec: PipelineSpec) -> dict[str, Any]:
+    shown = _TRANSFORM.write(spec.transform)
+    limits = _given(memory=shown.pop("memory", None))
+    return {"transform": shown, **_given(resource_limits=limits)}
 
 
-def _schedule_to(schedule: Schedule | None) -> dict[str, Any] | None:
-    if schedule is None:
-        return None
+def _transform_of(raw: Mapping[str, Any]) -> dict[str, Any]:
+    return {**raw["transform"], **raw.get("resource_limits", {})}
+
+
+# Ingests -------------------------------------------------------------------------------------
+
+
+def _body_to(source: IngestSource) -> dict[str, Any]:
+    hidden = SOURCE_SECRETS.get(source.kind, ())
+    return write_body(source.options, source.secrets, SOURCES[source.kind], hidden)
+
+
+def _body_from(raw: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+    ((kind, body),) = raw["source"].items()
+    if kind == "python":  # all else is its transform's
+        body = {"function": body["function"]}
+    return read_body(body, SOURCES[kind], SOURCE_SECRETS.get(kind, ()))
+
+
+_SOURCE = Record(
+    IngestSource,
+    names={"folder": "table", "rows": "batch.rows", "bytes": "batch.bytes"},
+    kind=Whole(
+        lambda source: {"source": {source.kind: _body_to(source)}},
+        lambda raw: next(iter(raw["source"])),
+    ),
+    options=Whole(_nothing, lambda raw: _body_from(raw)[0]),
+    secrets=Whole(_nothing, lambda raw: _body_from(raw)[1]),
+)
+
+
+def _source_to(spec: PipelineSpec) -> dict[str, Any]:
+    assert spec.source is not None
+    shown = _SOURCE.write(spec.source)
+    shown["source"][spec.source.kind] |= _TRANSFORM.write(spec.transform)
+    return shown
+
+
+def _function_of(raw: Mapping[str, Any]) -> Transform:
+    """What travels with the function of an ingest, or the transform that does nothing."""
+    body = raw["source"].get("python", {})
+    return _TRANSFORM.read(body)
+
+
+# Targets of egress ---------------------------------------------------------------------------
+
+_TARGET = Record(Target, only=("path", "tries", "backoff"))
+
+
+def target_to(target: Target) -> dict[str, Any]:
+    defaults, hidden = TARGETS.get(target.kind, {}), TARGET_SECRETS.get(target.kind, ())
     return {
-        "cron": schedule.cron,
-        **_given(
-            timezone=schedule.timezone if schedule.timezone != "UTC" else "",
-            catch_up=schedule.catch_up if schedule.catch_up != "latest" else "",
-            start=schedule.start,
-        ),
+        **_given(name=target.name if target.name != target.kind else ""),
+        **_TARGET.write(target),
+        target.kind: write_body(target.options, target.secrets, defaults, hidden),
     }
+
+
+def target_from(raw: Mapping[str, Any]) -> Target:
+    """The target that `target_to` gave."""
+    own = _TARGET.values(raw)
+    ((kind, body),) = ((name, raw[name]) for name in raw if name != "name" and name not in own)
+    options, secrets = read_body(body, TARGETS.get(kind, {}), TARGET_SECRETS.get(kind, ()))
+    return Target(raw.get("name", kind), kind, options=options, secrets=secrets, **own)
+
+
+# Whole specs ---------------------------------------------------------------------------------
+
+
+def _name_in(kind: str) -> Whole:
+    return Whole(
+        lambda spec: {kind: {"project": spec.name.project, "name": spec.name.repo}},
+        lambda raw: RepoName(raw[kind]["project"], raw[kind]["name"]),
+    )
 
 
 def _metadata_to(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
@@ -458,3 +359,42 @@ def _metadata_to(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
 
 def _metadata_from(raw: Mapping[str, Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((f"{kind}.{n}", text) for kind, m in raw.items() for n, text in m.items()))
+
+
+_METADATA = Value(_metadata_to, _metadata_from)
+_PIPELINE = Record(
+    PipelineSpec,
+    names={
+        "parallelism": "parallelism_spec.constant",
+        "set_number": "datum_set_spec.number",
+        "set_bytes": "datum_set_spec.size_bytes",
+        "every_job": "reprocess_spec",
+    },
+    name=_name_in("pipeline"),
+    input=Whole(
+        lambda spec: {"input": _input_to(spec.input, spec.name.project)},
+        lambda raw: _input_from(raw["input"], raw["pipeline"]["project"]),
+    ),
+    transform=Whole(
+        _transform_to,
+        lambda raw: _TRANSFORM.read(_transform_of(raw)),
+        lambda raw: _TRANSFORM.view(_transform_of(raw)),
+    ),
+    every_job=Value(lambda _: "every_job", lambda text: text == "every_job"),
+    expectations=list_of(rule_to, rule_from),
+    metadata=_METADATA,
+    source=Whole(_nothing, lambda raw: None),
+    egress=list_of(target_to, target_from),
+)
+_INGEST = Record(
+    PipelineSpec,
+    only=(
+        "name", "source", "history", "description", "metadata", "output_branch", "spark",
+        "input", "transform",
+    ),
+    name=_name_in(INGEST),
+    input=Whole(_nothing, lambda raw: Union(())),
+    transform=Whole(_nothing, _function_of),
+    source=Whole(_source_to, _SOURCE.read, _SOURCE.view),
+    metadata=_METADATA,
+)  # fmt: skip

@@ -8,10 +8,10 @@ from posixpath import normpath
 from typing import Any
 
 from trunkline.model.egress import Target
-from trunkline.pipelines.spec.egresscodec import HIDDEN
 from trunkline.pipelines.spec.egressfields import ObjectsTargetField, TargetField
 from trunkline.pipelines.spec.fields import Fields
 from trunkline.pipelines.spec.kafkafields import check_kafka
+from trunkline.pipelines.spec.kinds import TARGET_SECRETS
 from trunkline.pipelines.spec.lakehousefields import check_lakehouse
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.sqlfields import check_target
@@ -61,7 +61,7 @@ def _target(fields: TargetField, loc: Loc) -> Target:
         raise Flaw(loc, f"{path_text(loc)} {what}, but takes exactly one of "
                    f"{', '.join(first)} and {last}.")  # fmt: skip
     ((kind, body),) = bodies.items()
-    hidden = HIDDEN.get(kind, ())
+    hidden = TARGET_SECRETS.get(kind, ())
     given = {name: getattr(body, name) for name in type(body).model_fields}
     secrets: dict[str, str] = {name: given[name] for name in hidden if given[name] is not None}
     secrets |= given.get("secrets") or {}

@@ -1,8 +1,8 @@
 """The fields of `egress`: where the output of a pipeline goes.
 
-Each kind of target is a map of its own. Fields that `egresscodec.HIDDEN` names, and those of
+Each kind of target is a map of its own. Fields that `kinds.TARGET_SECRETS` names, and those of
 `secrets`, have the names of secrets; all others are the target's options, whose defaults stand in
-`egresscodec.TARGETS`.
+`kinds.TARGETS`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from trunkline.errors import TrunklineError
 from trunkline.model.egress import Target
 from trunkline.model.paths import normalize_path
 from trunkline.model.suggest import shown
-from trunkline.pipelines.spec.egresscodec import TARGETS
 from trunkline.pipelines.spec.fields import Fields, OrShort, about, short
 from trunkline.pipelines.spec.kafkafields import KafkaTargetField
+from trunkline.pipelines.spec.kinds import TARGETS
 from trunkline.pipelines.spec.lakehousefields import DeltaTargetField, IcebergTargetField
 from trunkline.pipelines.spec.sqlfields import SqlTargetField
 from trunkline.pipelines.spec.values import (

@@ -12,8 +12,8 @@ from trunkline.model.streams import IngestSource
 from trunkline.model.suggest import shown
 from trunkline.pipelines.spec.apifields import ApiField
 from trunkline.pipelines.spec.fields import Fields, OrShort, about, short
-from trunkline.pipelines.spec.flowcodec import SOURCES
 from trunkline.pipelines.spec.kafkafields import Servers, is_topic
+from trunkline.pipelines.spec.kinds import SOURCES
 from trunkline.pipelines.spec.lakehousefields import DeltaSourceField, IcebergSourceField
 from trunkline.pipelines.spec.model import MetadataField, PipelineField, Secret
 from trunkline.pipelines.spec.objectfields import Archives, ObjectsField, is_pattern

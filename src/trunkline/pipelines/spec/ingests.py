@@ -12,7 +12,6 @@ from trunkline.model.streams import IngestSource
 from trunkline.model.suggest import did_you_mean, shown
 from trunkline.pipelines.spec.apifields import ApiField, api_options
 from trunkline.pipelines.spec.build import metadata_of, secrets_of
-from trunkline.pipelines.spec.flowcodec import SOURCES
 from trunkline.pipelines.spec.ingestfields import (
     GatherField,
     HttpField,
@@ -21,6 +20,7 @@ from trunkline.pipelines.spec.ingestfields import (
     PythonSourceField,
     SourceField,
 )
+from trunkline.pipelines.spec.kinds import SOURCES
 from trunkline.pipelines.spec.lakehousefields import (
     DeltaSourceField,
     IcebergSourceField,

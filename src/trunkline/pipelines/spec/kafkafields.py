@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from trunkline.model.suggest import shown
-from trunkline.pipelines.spec.egresscodec import TARGETS
 from trunkline.pipelines.spec.fields import Fields, about
+from trunkline.pipelines.spec.kinds import TARGETS
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.tablevalues import Columns
 from trunkline.pipelines.spec.values import SecretName, SparkValue, Text, Unfit

@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field
 
 from trunkline.model.suggest import shown
-from trunkline.pipelines.spec.egresscodec import TARGETS
 from trunkline.pipelines.spec.fields import Fields, about
-from trunkline.pipelines.spec.flowcodec import SOURCES
+from trunkline.pipelines.spec.kinds import SOURCES, TARGETS
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.tablevalues import Columns
 from trunkline.pipelines.spec.values import Address, Pause, SecretName, SparkValue, Text, Unfit

@@ -12,7 +12,7 @@ from trunkline.errors import TrunklineError
 from trunkline.model.suggest import shown
 from trunkline.pipelines.globs import Glob
 from trunkline.pipelines.spec.fields import Fields, about
-from trunkline.pipelines.spec.flowcodec import SOURCES
+from trunkline.pipelines.spec.kinds import SOURCES
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.values import Pause, SecretName, SparkValue, Text, Unfit
 

@@ -7,75 +7,29 @@ from decimal import Decimal
 from typing import Any
 
 from trunkline.model.expectations import Action, CheckKind, Expectation
+from trunkline.pipelines.spec.record import Record, Value, Whole, number, same
+
+_RULE = Record(
+    Expectation,
+    only=("name", "kind", "action", "table", "tolerate"),
+    kind=Whole(
+        lambda rule: {rule.kind.value: _BODIES[rule.kind].write(rule)},
+        lambda raw: next(kind for kind in CheckKind if kind.value in raw),
+    ),
+    tolerate=Value(same, same),
+)
 
 
 def rule_to(rule: Expectation) -> dict[str, Any]:
     """The rule as a user could have written it."""
-    shown: dict[str, Any] = {"name": rule.name, rule.kind.value: _body(rule)}
-    if rule.action is not Action.FAIL:
-        shown["action"] = rule.action.value
-    if rule.table:
-        shown["table"] = rule.table
-    if rule.tolerate:
-        shown["tolerate"] = rule.tolerate
-    return shown
-
-
-def _body(rule: Expectation) -> Any:
-    match rule.kind:
-        case CheckKind.EXPR:
-            return rule.expr
-        case CheckKind.NOT_NULL | CheckKind.UNIQUE:
-            return list(rule.columns)
-        case CheckKind.ACCEPTED:
-            return {"column": rule.columns[0], "values": list(rule.values)}
-        case CheckKind.FOREIGN_KEY:
-            assert rule.references is not None
-            name, to = rule.references
-            return {"columns": list(rule.columns), "references": name, "to": list(to)}
-        case CheckKind.ROW_COUNT:
-            return _known(min=_whole(rule.least), max=_whole(rule.most))
-        case CheckKind.ROW_COUNT_CHANGE:
-            over = rule.over if rule.over != 1 else None
-            return _known(max_drop=rule.least, max_rise=_share(rule.most), over=over)
-    assert rule.within is not None
-    within = int(rule.within) if rule.within.is_integer() else rule.within
-    return {"column": rule.columns[0], "within": within}
+    return _RULE.write(rule)
 
 
 def rule_from(raw: Mapping[str, Any]) -> Expectation:
     """The rule that `rule_to` gave."""
-    kind = next(kind for kind in CheckKind if kind.value in raw)
-    body = raw[kind.value]
-    return Expectation(
-        name=raw["name"],
-        kind=kind,
-        action=Action(raw.get("action", Action.FAIL)),
-        table=raw.get("table", ""),
-        tolerate=raw.get("tolerate", 0.0),
-        **_fields(kind, body),
-    )
-
-
-def _fields(kind: CheckKind, body: Any) -> dict[str, Any]:
-    match kind:
-        case CheckKind.EXPR:
-            return {"expr": body}
-        case CheckKind.NOT_NULL | CheckKind.UNIQUE:
-            return {"columns": tuple(body)}
-        case CheckKind.ACCEPTED:
-            return {"columns": (body["column"],), "values": tuple(body["values"])}
-        case CheckKind.FOREIGN_KEY:
-            references = (body["references"], tuple(body["to"]))
-            return {"columns": tuple(body["columns"]), "references": references}
-        case CheckKind.ROW_COUNT:
-            return {"least": _float(body.get("min")), "most": _float(body.get("max"))}
-        case CheckKind.ROW_COUNT_CHANGE:
-            rise = body.get("max_rise")
-            rise = float(Decimal(rise[:-1]) / 100) if isinstance(rise, str) else rise
-            least = _float(body.get("max_drop"))
-            return {"least": least, "most": _float(rise), "over": body.get("over", 1)}
-    return {"columns": (body["column"],), "within": float(body["within"])}
+    own = _RULE.values(raw)
+    kind = own["kind"]
+    return Expectation(**own, **_BODIES[kind].read(raw[kind.value]))
 
 
 def takes_rows(rule: Expectation) -> bool:
@@ -107,3 +61,51 @@ def _share(share: float | None) -> float | str | None:
     if share is None or share <= 1:
         return share
     return f"{(Decimal(repr(share)) * 100).normalize():f}%"
+
+
+def _share_from(share: float | str | None) -> float | None:
+    return float(Decimal(share[:-1]) / 100) if isinstance(share, str) else _float(share)
+
+
+_LISTED = Value(lambda rule: list(rule.columns), lambda body: {"columns": tuple(body)})
+_BODIES: Mapping[CheckKind, Value] = {
+    CheckKind.EXPR: Value(lambda rule: rule.expr, lambda body: {"expr": body}),
+    CheckKind.NOT_NULL: _LISTED,
+    CheckKind.UNIQUE: _LISTED,
+    CheckKind.ACCEPTED: Value(
+        lambda rule: {"column": rule.columns[0], "values": list(rule.values)},
+        lambda body: {"columns": (body["column"],), "values": tuple(body["values"])},
+    ),
+    CheckKind.FOREIGN_KEY: Value(
+        lambda rule: {
+            "columns": list(rule.columns),
+            "references": rule.references[0],
+            "to": list(rule.references[1]),
+        },
+        lambda body: {
+            "columns": tuple(body["columns"]),
+            "references": (body["references"], tuple(body["to"])),
+        },
+    ),
+    CheckKind.ROW_COUNT: Value(
+        lambda rule: _known(min=_whole(rule.least), max=_whole(rule.most)),
+        lambda body: {"least": _float(body.get("min")), "most": _float(body.get("max"))},
+    ),
+    CheckKind.ROW_COUNT_CHANGE: Value(
+        lambda rule: _known(
+            max_drop=rule.least,
+            max_rise=_share(rule.most),
+            over=rule.over if rule.over != 1 else None,
+        ),
+        lambda body: {
+            "least": _float(body.get("max_drop")),
+            "most": _share_from(body.get("max_rise")),
+            "over": body.get("over", 1),
+        },
+    ),
+    CheckKind.FRESHNESS: Value(
+        lambda rule: {"column": rule.columns[0], "within": number(rule.within)},
+        lambda body: {"columns": (body["column"],), "within": float(body["within"])},
+    ),
+}
+"""Of each kind its own part: written from the whole rule, and read as fields of it."""

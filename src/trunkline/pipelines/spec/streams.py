@@ -20,7 +20,7 @@ from trunkline.model.streams import (
 from trunkline.model.suggest import shown
 from trunkline.pipelines import sql_promises
 from trunkline.pipelines.globs import Glob
-from trunkline.pipelines.spec.flowcodec import names_function
+from trunkline.pipelines.spec.codec import names_function
 from trunkline.pipelines.spec.model import PfsField, SpecField, TransformField
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.streamfields import HistoryField

@@ -58,7 +58,7 @@ class RemoteEgress(RemoteBase, Egress):
         given: Mapping[str, str],
         progress: Progress | None = None,
     ) -> Exported:
-        from trunkline.pipelines.spec.egresscodec import target_to
+        from trunkline.pipelines.spec.codec import target_to
 
         body = Export(self._whole(ref), target_to(target), next(iter(given.values()), None))
         made: Exported = self._client.send(

@@ -21,7 +21,7 @@ from trunkline.model.environments import (
     EnvironmentStatus,
 )
 from trunkline.model.inputs import leaves
-from trunkline.pipelines.spec.codec import from_json
+from trunkline.pipelines.spec.codec import from_json, view_of
 from trunkline.sdk.wire.environments import MergeEnvironment, NewEnvironment, SyncEnvironment
 from trunkline.sdk.wire.values import Page
 from trunkline.server.calls import ANYBODY, MAINTAIN_PROJECT, Call, Caller, Needs, On, Routes
@@ -77,7 +77,7 @@ def _knows(call: Call, one: CodeDiff, environment: str) -> bool:
     name = f"{one.name.project}/{one.name.repo}"
     numbers = ((one.version, environment), (one.base_version, None))
     infos = [call.lake.pipeline(name, number, where) for number, where in numbers if number]
-    read = {leaf.repo for info in infos for leaf in leaves(from_json(info.spec).input)}
+    read = {leaf.repo for info in infos for leaf in leaves(view_of(info.spec).input)}
     return all(call.may(Permission.READ, repo) for repo in read)
 
 

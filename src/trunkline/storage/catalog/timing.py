@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from trunkline.model.commits import RepoName
 from trunkline.model.inputs import Trigger
+from trunkline.model.pipelines import Ticks
 from trunkline.storage.catalog.database import Session
 
 
@@ -24,12 +25,12 @@ class TriggerRow(NamedTuple):
 
 
 class CronRow(NamedTuple):
-    """A schedule. `slot` is the last one that fired; `spec` as its input or schedule has it."""
+    """A schedule. `slot` is the last one that fired; `ticks` as its input or schedule says."""
 
     repo: int
     name: RepoName
     pipeline: int
-    spec: dict[str, Any]
+    ticks: Ticks
     started: int
     slot: int | None
 
@@ -115,7 +116,7 @@ def crons(session: Session, pipeline: int | None = None) -> list[CronRow]:
             row["repo"],
             RepoName(row["project"], row["name"]),
             row["pipeline"],
-            json.loads(row["spec"]),
+            Ticks(**json.loads(row["spec"])),
             row["started"],
             row["slot"],
         )
