@@ -107,7 +107,7 @@ def read_body(
     body: Mapping[str, Any], defaults: Mapping[str, Any], hidden: tuple[str, ...]
 ) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
     """Its options and its secrets, as `write_body` gave them."""
-    options = {**defaults, **body}
+    options = {**body, **{name: defaults[name] for name in defaults if name not in body}}
     secrets = dict(options.pop("secrets", {}))
     secrets |= {name: options.pop(name) for name in hidden if name in options}
     for name, value in defaults.items():

@@ -73,12 +73,12 @@ class Record(Generic[T]):
 
     @cached_property
     def _view(self) -> type[T]:
-        known = self._fields
+        known, others = self._fields, {one.name: one for one in fields(cast("Any", self._kind))}
 
         def read(view: Any, name: str) -> Any:
-            if name not in known:
+            if name not in others:
                 raise AttributeError(name)
-            value = known[name].view(view._raw)
+            value = known[name].view(view._raw) if name in known else _default_of(others[name])
             object.__setattr__(view, name, value)
             return value
 
