@@ -479,7 +479,7 @@ def test_nothing_is_taken_over_past_a_rule_that_it_was_not_held_against(chain: G
     chain.follow("b", "orders", description="with a rule")
     assert chain.run() == [], "the output of now stays as it is"
     with home(chain.lake)._core.database.write() as session:  # tables, and so rules, need Spark
-        rule = '{"expectations": ["a rule"], '
+        rule = '{"expectations": [{"name": "paid", "expr": "paid > 0"}], '
         session.execute(
             "UPDATE pipeline_versions SET spec = :rule || substr(spec, 2) WHERE version = 2",
             {"rule": rule},
