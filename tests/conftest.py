@@ -26,6 +26,8 @@ settings.load_profile("ours")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Each process that a test starts has a Spark of its own, where the test does not say otherwise.
+    os.environ["TRUNKLINE_SPARK_LINGER"] = "0"
     # Started in the background of a script we ignore Ctrl-C, and so would all that we start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -98,6 +100,5 @@ def clean_environment(
     for name in list(os.environ):
         if name.startswith(("TRUNKLINE_", "AWS_")) or name in ("NO_COLOR", "FORCE_COLOR"):
             monkeypatch.delenv(name)
-    # Each test has the Spark that it starts; those of a Spark that stays ask for it.
     monkeypatch.setenv("TRUNKLINE_SPARK_LINGER", "0")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-config"))

@@ -84,6 +84,7 @@ def _make(folder: Path) -> None:
             "TRUNKLINE_AUTHOR": "ada@example.org",
             "TRUNKLINE_SPARK_MASTER": "local[2]",
             "TRUNKLINE_SPARK_CONF": SHORT_LIVED_CONF,
+            "TRUNKLINE_SPARK_LINGER": "0",
         },
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
