@@ -39,6 +39,7 @@ egress inspect|list|retry|run|skip
 env create|delete|diff|list|merge|status|sync
 pool delete|list|set
 secret delete|list|set
+spark list|stop
 stream batches|list|restart|rewind|savepoint|savepoints|status
 table changes|compact|delete|diff|head|history|list|merge|profile|schema|set|update|write
 """
