@@ -10,7 +10,7 @@ from tests.query.test_judging import check, is_read
 from tests.query.texts import Queries, texts
 from trunkline.tables.reading import duck_tree
 
-SEEDS = 8
+SEEDS = 20
 COMPARED = 200_000
 """Texts that we and DuckDB have both read."""
 
@@ -27,8 +27,8 @@ def _without_suggestions(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_text_is_read_in_two_ways(seed: int):
     chance, count = Random(seed), 0
     while count < COMPARED // SEEDS:
-        found = check(Queries(is_read).texts(chance, 10_000))
-        assert found.bound > 500
+        found = check(Queries(is_read).texts(chance, 5_000))
+        assert found.bound > 250
         count += found.compared
     # These are read by few, and have what is in no list.
-    assert check(texts(chance, 5_000)).bound > 10
+    assert check(texts(chance, 2_000)).bound > 3
