@@ -20,8 +20,8 @@ from trunkline.errors import (
     TrunklineError,
 )
 from trunkline.jobs.claims import claim_next
-from trunkline.lake.bell import bell_of
 from trunkline.model.jobs import JobState
+from trunkline.storage.catalog.bell import bell_of
 
 
 @pytest.fixture

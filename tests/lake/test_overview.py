@@ -14,7 +14,7 @@ from tests.postgres import postgres
 from trunkline import Lake
 from trunkline.errors import NotFound
 from trunkline.lake.core import repo_key
-from trunkline.lake.propagation import end_job
+from trunkline.lake.publish import Outcome, end_job
 from trunkline.lake.sets import sets_page
 from trunkline.model.commits import Commit, Origin, RepoName
 from trunkline.model.expectations import Action, CheckKind, CheckResult, CheckState
@@ -64,7 +64,7 @@ def head(found: Overview, name: str) -> str | None:
 def fail(lake: Lake, pipeline: str, job: str, reason: str = "it broke") -> None:
     with lake._core.database.write() as session:
         repo = repo_key(session, RepoName("default", pipeline))
-        end_job(session, repo, job, JobState.FAILURE, said(reason))
+        end_job(session, repo, job, Outcome(JobState.FAILURE, said(reason)))
 
 
 def test_now_everything_is_as_it_is(lake: Lake, graph: Graph):

@@ -12,7 +12,7 @@ from tests.copies import copy_lake
 from tests.jobs.graphs import Graph
 from tests.server.lakewide.people import asked_by
 from trunkline import Lake
-from trunkline.lake.propagation import end_job
+from trunkline.lake.publish import Outcome, end_job
 from trunkline.model.jobs import JobState
 from trunkline.model.told import said
 from trunkline.sdk.why import NO_WORKER
@@ -59,7 +59,7 @@ def end(graph: Graph, name: str, state: JobState, reason: str) -> None:
     with graph.lake._core.database.write() as session:
         key = repos.key_of(session, job.pipeline)
         assert key is not None
-        end_job(session, key, job.id, state, said(reason))
+        end_job(session, key, job.id, Outcome(state, said(reason)))
 
 
 def test_what_started_a_job_and_what_was_new_to_it(graph: Graph):

@@ -19,7 +19,6 @@ from trunkline.egress.base import Sender, Sent, Shipment
 from trunkline.egress.bugs import mask_of, note_bug
 from trunkline.egress.opening import Secret, open_target
 from trunkline.errors import LeaseLost, TooManyRequests, TrunklineError, Unavailable
-from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core, Resolved
 from trunkline.lake.lease import pinned
 from trunkline.model.commits import Commit
@@ -28,6 +27,7 @@ from trunkline.model.ids import new_id
 from trunkline.model.jobs import RunEvent
 from trunkline.pipelines.spec.codec import target_from
 from trunkline.storage.catalog import Session, commits, deliveries, events, identity
+from trunkline.storage.catalog.bell import bell_of
 from trunkline.storage.catalog.deliveries import DeliveryRow
 from trunkline.storage.crashpoints import crashpoint
 

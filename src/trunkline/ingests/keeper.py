@@ -24,7 +24,6 @@ from trunkline.ingests.feeds import open_feed
 from trunkline.ingests.feeds.base import Site
 from trunkline.ingests.feeds.endpoints import Endpoints
 from trunkline.ingests.gathering import FIRST_WAIT, LONGEST_WAIT, Gathering, Tally, one_line
-from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import EMPTY, Tree
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
@@ -35,6 +34,7 @@ from trunkline.model.streams import FlowState
 from trunkline.pipelines.confinement import unconfined
 from trunkline.pipelines.spec.codec import from_json, view_of
 from trunkline.storage.catalog import Session, commits, flows, identity, pipelines, refs
+from trunkline.storage.catalog.bell import bell_of
 from trunkline.storage.catalog.pipelines import PipelineRow
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import Job
@@ -93,9 +92,8 @@ def hand_back(
 def hand_back_all(core: Core, holder: str) -> int:
     """Let others have at once what a worker that is dead for certain had in hand; how many jobs."""
     with core.database.write() as session:
-        handed = workers.buried(session, holder)
-    bell_of(core.database.url).ring()
-    return handed
+        session.ring()
+        return workers.buried(session, holder)
 
 
 def still_ours(core: Core, claims: Iterable[Claim]) -> dict[str, str]:

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from trunkline.errors import LeaseLost
 from trunkline.jobs.claims import Claim
 from trunkline.jobs.context import Context
 from trunkline.lake.core import Core
 from trunkline.lake.drafts import StoredTree
-from trunkline.lake.propagation import Change, end_job, spread
-from trunkline.lake.triggering import follow
+from trunkline.lake.publish import Ending, Outcome, Readers, end_job, publish
 from trunkline.model.commits import Commit
 from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobState
 from trunkline.model.streams import FlowState
-from trunkline.model.told import NOTHING, Kind, Told, of_place
-from trunkline.pipelines.spec.codec import target_to
-from trunkline.storage.catalog import (
-    Session,
-    checks,
-    commits,
-    deliveries,
-    events,
-    flows,
-    jobs,
-    leases,
-    pipelines,
-    refs,
-)
+from trunkline.model.told import NOTHING, Told
+from trunkline.storage.catalog import Session, commits, events, flows, jobs, leases, pipelines, refs
 from trunkline.storage.crashpoints import crashpoint
 
 Stored = tuple[str, str]
@@ -51,13 +37,10 @@ def succeed(
     reason: Told = NOTHING,
     checked: Sequence[CheckResult] = (),
     also: Callable[[Session], None] | None = None,
-    follows: bool = True,
+    readers: Readers = Readers.FOLLOW,
+    author: str = "",
 ) -> Commit:
-    """The output becomes visible, and the job is done.
-
-    `also` is done in the same transaction. Without `follows` it is that which tells the branches
-    that follow this one.
-    """
+    """The output becomes visible, and the job is done. `also` is done in the same transaction."""
     crashpoint("job.before_commit")
     with core.database.write() as session:
         check(session, claim)
@@ -67,57 +50,17 @@ def succeed(
         opened = commits.find(session, claim.repo, claim.job.id)
         if opened is None or opened.finished is not None:
             raise lost(claim)
-        if opened.parent != branch.head:
-            commits.move_below(session, claim.repo, opened.id, branch.head)
-        done = replace(
-            opened,
-            parent=branch.head,
-            finished=session.now(),
-            root=built.root,
-            root_hash=built.root_hash,
-            files=built.tree.files,
-            size=built.tree.size,
-        )
-        commits.finish(session, claim.repo, done)
-        move = refs.Move(done.author, "job")
-        refs.swap_head(session, claim.repo, branch.name, branch.head, done.id, move)
         _keep(session, claim, context, results)
-        jobs.end(
-            session,
-            claim.repo,
-            done.id,
-            JobState.SUCCESS,
-            reason,
-            counts=counts,
-            index=index,
-            inputs=context.inputs,
-        )
-        checks.record(session, claim.repo, done.id, checked, session.now())
-        facts = {"id": done.id, "branch": branch.name}
-        events.emit(session, "commit", done.repo, facts)
-        events.emit(session, "job", done.repo, {"id": done.id, "state": str(JobState.SUCCESS)})
-        _hand_over(session, claim, context)
         if also is not None:
             also(session)
-        place = (claim.repo, branch.name)
-        moved = (
-            follow(session, {place: done.id}, frozenset({place}), done.author) if follows else {}
+        outcome = Outcome(JobState.SUCCESS, reason, counts, index, context.inputs, checked)
+        ending = Ending(
+            commit=opened, content=built, outcome=outcome, readers=readers, author=author
         )
-        if moved:
-            cause = of_place(Kind.MOVED, done.repo, branch.name)
-            spread(session, done.id, Change(cause, "trigger", moved))
+        done = publish(session, claim.repo, branch, ending)
         crashpoint("job.in_commit")
     crashpoint("job.committed")
     return done
-
-
-def _hand_over(session: Session, claim: Claim, context: Context) -> None:
-    """The output is to go to the pipeline's targets; what is tried out goes nowhere."""
-    spec = context.spec
-    if claim.job.environment or context.branch != spec.output_branch:
-        return
-    for one in spec.egress:
-        deliveries.enqueue(session, claim.repo, claim.job.id, one.name, one.kind, target_to(one))
 
 
 def fail(
@@ -135,12 +78,11 @@ def fail(
     """No output; what was computed is kept, and all that waits for the job is told."""
     with core.database.write() as session:
         check(session, claim)
-        facts: dict[str, object] = {"counts": counts, "index": index}
         if context is not None:
             _keep(session, claim, context, results)
-            facts["inputs"] = context.inputs
-        checks.record(session, claim.repo, claim.job.id, checked, session.now())
-        end_job(session, claim.repo, claim.job.id, state, reason, **facts)
+        inputs = context.inputs if context is not None else None
+        outcome = Outcome(state, reason, counts, index, inputs, checked)
+        end_job(session, claim.repo, claim.job.id, outcome)
         flows.note(session, claim.repo, FlowState.FAILED, str(reason))  # if it is a stream's
 
 

@@ -31,13 +31,13 @@ from trunkline.jobs.runner import JobRun, RunnerOptions
 from trunkline.jobs.spark import SparkEngine
 from trunkline.jobs.tally import Totals
 from trunkline.jobs.telling import Telling, telling
-from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.model.jobs import Counts, Job, JobState, RunEvent
 from trunkline.model.streams import Batch
 from trunkline.model.told import Kind, Told, said
 from trunkline.pipelines.spec.codec import view_of
 from trunkline.storage.catalog import Session, events, flows, jobs, pipelines, workers
+from trunkline.storage.catalog.bell import bell_of
 from trunkline.storage.crashpoints import crashpoint
 
 LOOK_SECONDS = 0.25

@@ -14,15 +14,15 @@ from trunkline.errors import (
 from trunkline.lake.core import Core, Resolved, expect_head, repo_key, resolve, resolve_commit
 from trunkline.lake.deletions import bury_branch, bury_repo, bury_tag
 from trunkline.lake.flowguards import refuse_flow, way_back
-from trunkline.lake.propagation import Change, output_branch, spread
-from trunkline.lake.triggering import catch_up
+from trunkline.lake.propagation import output_branch
+from trunkline.lake.publish import Change, Moved, catch_up, move, spread
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, RepoKind, RepoName, Tag
 from trunkline.model.ids import is_id_prefix, new_id
 from trunkline.model.inputs import Pfs, Trigger, leaves
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
-from trunkline.model.told import Kind, of_place
+from trunkline.model.told import NOTHING, Kind, of_place
 from trunkline.pipelines.spec import view_of
 from trunkline.pipelines.triggers import check_trigger
 from trunkline.storage.catalog import (
@@ -105,7 +105,7 @@ def refollow_branch(session: Session, target: Ref, trigger: Trigger, author: str
     follow_branch(session, target, trigger, author)
     _, after = require_branch(session, target)
     if after.head != before.head:
-        moved_by_hand(session, repo, target.repo, target.ref, after.head, author)
+        moved_by_hand(session, {(repo, target.ref): after.head}, author)
 
 
 def unfollow_branch(session: Session, target: Ref) -> None:
@@ -148,7 +148,7 @@ def started(session: Session, target: Ref, author: str) -> None:
     """A branch is new: who reads it, and waited for it, runs."""
     repo, branch = require_branch(session, target)
     if branch.head is not None:
-        moved_by_hand(session, repo, target.repo, branch.name, branch.head, author)
+        moved_by_hand(session, {(repo, branch.name): branch.head}, author)
 
 
 def delete_repo(core: Core, name: RepoName, force: bool, author: str) -> None:
@@ -287,27 +287,19 @@ def move_branch(core: Core, target: Ref, to: Ref, if_head: str | None, author: s
         if if_head is not None:
             expect_head(session, target, branch, if_head)
         refuse_open(branch)
-        refs.swap_head(
-            session,
-            repo,
-            branch.name,
-            branch.head,
-            found.id,
-            refs.Move(author, f"move to {to.ref}"),
-        )
-        events.emit(session, "branch", target.repo, {"branch": branch.name, "head": found.id})
-        moved_by_hand(session, repo, target.repo, branch.name, found.id, author)
+        move(session, repo, branch, found.id, author, f"move to {to.ref}")
+        moved_by_hand(session, {(repo, branch.name): found.id}, author)
         return require_branch(session, target)[1]
 
 
-def moved_by_hand(
-    session: Session, repo: int, name: RepoName, branch: str, head: str | None, author: str
-) -> None:
-    """A head that was moved starts those who read the branch, as a set of its own."""
-    if (at := refs.branch(session, repo, branch)) is None or at.head != head:
-        return
-    cause = of_place(Kind.MOVED_BY_HAND, name, branch, head or "")
-    spread(session, new_id(), Change(cause, author, {(repo, branch): head}))
+def moved_by_hand(session: Session, moved: Moved, author: str) -> None:
+    """Heads that were moved start those who read the branches, as a set of their own."""
+    causes = {
+        (repo, branch): of_place(Kind.MOVED_BY_HAND, name, branch, head or "")
+        for (repo, branch), head in moved.items()
+        if (name := repos.name_of(session, repo)) is not None
+    }
+    spread(session, new_id(), Change(NOTHING, author, moved, causes=causes))
 
 
 def refuse_open(branch: Branch) -> None:

@@ -8,7 +8,8 @@ from trunkline.errors import AmbiguousId, NotFound, Precondition, Usage
 from trunkline.lake.core import Core, repo_key, resolve, resolve_set
 from trunkline.lake.environmentpipelines import require_in
 from trunkline.lake.pipelines import require
-from trunkline.lake.propagation import Change, end_job, open_job, output_branch, spread
+from trunkline.lake.propagation import output_branch
+from trunkline.lake.publish import Change, kill_job, open_job, spread
 from trunkline.model.commits import RepoName
 from trunkline.model.ids import is_id_like, is_id_prefix, new_id
 from trunkline.model.inputs import leaves
@@ -39,7 +40,7 @@ def pause(core: Core, name: RepoName) -> None:
         row = require(session, name)
         pipelines.set_paused(session, row.repo, True)
         for job in jobs.listed(session, repo=row.repo, unfinished=True, environment=""):
-            end_job(session, row.repo, job.id, JobState.KILLED, Told(Kind.PIPELINE_PAUSED))
+            kill_job(session, row.repo, job.id, Told(Kind.PIPELINE_PAUSED))
             pipelines.set_pending(session, row.repo, True)
         events.emit(session, "pipeline", name, {"paused": True})
 
@@ -147,7 +148,7 @@ def cancel(core: Core, text: str, project: str, reason: Told) -> Job:
         repo, job = find_job(session, text, project, unfinished=True)
         if job.state.is_over:
             raise Precondition(f"{job.pipeline}@{job.short_id} is over: {job.state}.")
-        end_job(session, repo, job.id, JobState.KILLED, reason)
+        kill_job(session, repo, job.id, reason)
         done = jobs.find(session, repo, job.id)
         assert done is not None
         return done
@@ -278,8 +279,9 @@ def steer_backfill(core: Core, text: str, action: str) -> Backfill:
         found = find_backfill(session, text)
         state = {"pause": "paused", "resume": "running", "cancel": "cancelled"}[action]
         backfills.set_state(session, found.id, state)
+        session.ring()
         if action == "cancel":
             repo = repo_key(session, found.pipeline)
             for job in jobs.listed(session, backfill=found.id, unfinished=True):
-                end_job(session, repo, job.id, JobState.KILLED, Told(Kind.BACKFILL_CANCELLED))
+                kill_job(session, repo, job.id, Told(Kind.BACKFILL_CANCELLED))
         return find_backfill(session, found.id)

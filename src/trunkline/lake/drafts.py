@@ -59,6 +59,14 @@ class StoredTree(NamedTuple):
     root_hash: str
     tree: Tree
 
+    @property
+    def files(self) -> int:
+        return self.tree.files
+
+    @property
+    def size(self) -> int:
+        return self.tree.size
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

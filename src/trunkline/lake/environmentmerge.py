@@ -30,8 +30,9 @@ from trunkline.lake.environmentsides import (
 from trunkline.lake.handover import made_at
 from trunkline.lake.pipelines import declare, delete_in
 from trunkline.lake.propagation import node_of
+from trunkline.lake.publish import Ending, publish
 from trunkline.lake.threeway import Resolver
-from trunkline.lake.transaction import Transaction, advance
+from trunkline.lake.transaction import Transaction
 from trunkline.lake.versions import Declared, Reprocess
 from trunkline.model.commits import Commit, Origin, RepoName
 from trunkline.model.environments import (
@@ -185,15 +186,10 @@ def _copy_forward(session: Session, transaction: Transaction, source: Ref, targe
         message=f"Merge {source.ref} into {target.ref}",
         author=transaction.author,
         started=session.now(),
-        finished=session.now(),
+        finished=None,
         origin=Origin.MERGE,
-        files=found.files,
-        size=found.size,
-        root=found.root,
-        root_hash=found.root_hash,
     )
-    commits.add(session, repo, commit)
-    advance(session, repo, ours, commit)
+    publish(session, repo, ours, Ending(commit=commit, content=found, is_new=True))
     transaction.moved[repo, target.ref] = commit.id
 
 

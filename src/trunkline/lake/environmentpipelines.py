@@ -6,12 +6,12 @@ from trunkline.errors import InUse, NotFound, Precondition, Usage
 from trunkline.lake.core import repo_key
 from trunkline.lake.environmentedges import edges_in, ensure_branch, ensure_ticks
 from trunkline.lake.flowkinds import flow_of
-from trunkline.lake.propagation import end_job, node_of
+from trunkline.lake.propagation import node_of
+from trunkline.lake.publish import kill_job
 from trunkline.lake.versions import Declared, code_repo
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
 from trunkline.model.environments import Environment
 from trunkline.model.inputs import leaves
-from trunkline.model.jobs import JobState
 from trunkline.model.pipelines import INGEST, PipelineSpec
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.told import Kind, Told
@@ -187,7 +187,7 @@ def leave(session: Session, environment: Environment, name: RepoName, force: boo
 def end_jobs(session: Session, environment: Environment, repo: int, reason: Told) -> None:
     found = jobs.listed(session, repo=repo, unfinished=True, environment=environment.name)
     for job in found:
-        end_job(session, repo, job.id, JobState.KILLED, reason)
+        kill_job(session, repo, job.id, reason)
 
 
 def drop_orphan(session: Session, repo: int) -> None:
@@ -203,7 +203,7 @@ def drop_orphan(session: Session, repo: int) -> None:
         )
     environments.forget_pipeline(session, repo)
     for job in jobs.listed(session, repo=repo, unfinished=True):
-        end_job(session, repo, job.id, JobState.KILLED, Told(Kind.PIPELINE_DELETED))
+        kill_job(session, repo, job.id, Told(Kind.PIPELINE_DELETED))
     pipelines.remove(session, repo)
     repos.remove(session, repo)
     repos.remove(session, row.code_repo)

@@ -28,12 +28,13 @@ from trunkline.lake.environmentsides import (
 )
 from trunkline.lake.handover import made_at
 from trunkline.lake.propagation import node_of
+from trunkline.lake.publish import move
 from trunkline.lake.threeway import OURS, THEIRS, Resolver
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import RepoName
 from trunkline.model.environments import CodeState, DataState, EnvironmentReport, Step
 from trunkline.model.told import Kind, Told
-from trunkline.storage.catalog import Session, environments, events, refs
+from trunkline.storage.catalog import Session, environments, refs
 
 
 def sync(
@@ -119,8 +120,7 @@ def _follow(
         repo, at = require_branch(session, own)
         refuse_open(at)
         head = head_of(session, base)
-        refs.swap_head(session, repo, at.name, at.head, head, refs.Move(author, "sync"))
-        events.emit(session, "branch", own.repo, {"branch": at.name, "head": head})
+        move(session, repo, at, head, author, "sync")
         if head is not None:
             transaction.moved[repo, at.name] = head
     forced = [repo_key(session, name) for name in stale]

@@ -8,28 +8,14 @@ own inputs and version in its record, so it says where it comes from as any othe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
+from trunkline.lake.propagation import Node
 from trunkline.model.commits import Commit
-from trunkline.model.jobs import Counts, Job, JobState
-from trunkline.model.told import Kind, of_place
-from trunkline.pipelines.spec.codec import target_to, view_of
-from trunkline.storage.catalog import (
-    Session,
-    checks,
-    commits,
-    deliveries,
-    events,
-    jobs,
-    pipelines,
-    refs,
-    repos,
-)
+from trunkline.model.jobs import Job, JobState
+from trunkline.pipelines.spec.codec import view_of
+from trunkline.storage.catalog import Session, commits, jobs, pipelines, repos
 from trunkline.storage.catalog.pipelines import Edge
-
-if TYPE_CHECKING:
-    from trunkline.lake.propagation import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,67 +52,10 @@ def content_of(session: Session, repo: int, commit_id: str | None) -> str | None
     return ""
 
 
-def take_over(
-    session: Session,
-    node: Node,
-    job_id: str,
-    inputs: Sequence[tuple[Edge, str | None]],
-    made: Made,
-) -> bool:
-    """End a job that has just been made with an output that is known; whether it is the same."""
-    repo = node.pipeline.repo
-    if not _would_make(session, node, inputs, made):
-        return False
-    before = jobs.listed(session, repo=repo, unfinished=True)
-    if any(one.branch == node.branch and one.id != job_id for one in before):
-        return False  # in its turn: one that was made before would end after it, and undo it
-    branch = refs.branch(session, repo, node.branch)
-    opened = commits.find(session, repo, job_id)
-    assert branch is not None
-    assert opened is not None
-    source = made.commit
-    done = replace(
-        opened,
-        finished=session.now(),
-        root=source.root,
-        root_hash=source.root_hash,
-        files=source.files,
-        size=source.size,
-    )
-    commits.finish(session, repo, done)
-    refs.swap_head(session, repo, branch.name, branch.head, job_id, refs.Move(done.author, "job"))
-    jobs.start(session, repo, job_id)
-    total = made.job.counts.total
-    jobs.end(
-        session,
-        repo,
-        job_id,
-        JobState.SUCCESS,
-        of_place(Kind.TAKEN_OVER, source.repo, source.branch, source.id),
-        counts=Counts(skipped=total, total=total, rows_out=made.job.counts.rows_out),
-        index=(made.job.index, made.job.index_hash or "") if made.job.index else None,
-    )
-    _deliver(session, node, job_id)
-    rules = [one.result for one in checks.listed(session, repo=repo, job=made.job.id)]
-    checks.record(session, repo, job_id, rules, session.now())
-    events.emit(session, "commit", done.repo, {"id": job_id, "branch": branch.name})
-    events.emit(session, "job", done.repo, {"id": job_id, "state": str(JobState.SUCCESS)})
-    return True
-
-
-def _deliver(session: Session, node: Node, job_id: str) -> None:
-    """The output goes to the pipeline's targets; what is tried out in an environment does not."""
-    version = pipelines.version(session, node.pipeline.repo, node.pipeline.version)
-    if node.environment or version is None:
-        return
-    for one in view_of(version.spec).egress:
-        repo = node.pipeline.repo
-        deliveries.enqueue(session, repo, job_id, one.name, one.kind, target_to(one))
-
-
-def _would_make(
+def would_make(
     session: Session, node: Node, inputs: Sequence[tuple[Edge, str | None]], made: Made
 ) -> bool:
+    """Whether a pipeline would make of its inputs what was made already."""
     repo, job = node.pipeline.repo, made.job
     ours = pipelines.version(session, repo, node.pipeline.version)
     theirs = pipelines.version(session, repo, job.version)

@@ -12,6 +12,7 @@ from trunkline.lake.branches import moved_by_hand, refuse_open, refuse_read
 from trunkline.lake.core import Core, repo_key, resolve, resolve_commit
 from trunkline.lake.differences import Difference, differences
 from trunkline.lake.flowguards import absorb, refuse_flow, refuse_position
+from trunkline.lake.publish import Moved, move
 from trunkline.model.commits import Branch, Commit, RepoCommit, RepoName
 from trunkline.model.refs import Ref
 from trunkline.model.streams import Batch
@@ -133,7 +134,7 @@ def commit_set(session: Session, set_id: str) -> CommitSet:
     return CommitSet(set_id, tuple(members), edges, batches)
 
 
-def squash(core: Core, ref: Ref, recursive: bool) -> None:
+def squash(core: Core, ref: Ref, recursive: bool, author: str) -> None:
     """Remove a commit whose children keep the data."""
     with core.database.write() as session:
         found, commit = resolve_commit(session, ref)
@@ -159,7 +160,7 @@ def squash(core: Core, ref: Ref, recursive: bool) -> None:
                     hint="Finish it first.",
                 )
         refuse_position(session, repo, commit)
-        _refuse_derived(session, repo, commit, recursive)
+        moved = _drop_derived(session, repo, commit, recursive, author)
         if commit.merged:
             raise Precondition(
                 f"{commit.short_id} is a merge; squashing it would lose where its data came from."
@@ -168,6 +169,7 @@ def squash(core: Core, ref: Ref, recursive: bool) -> None:
         commits.reparent(session, repo, commit.id, commit.parent)
         commits.remove(session, repo, [commit.id])
         events.emit(session, "squash", commit.repo, {"id": commit.id})
+        moved_by_hand(session, moved, author)
 
 
 def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
@@ -188,20 +190,18 @@ def drop(core: Core, ref: Ref, recursive: bool, author: str) -> list[Branch]:
                 f"{below[-1][:12]}. Or squash it and keep the data.",
             )
         refuse_position(session, repo, commit)
-        _refuse_derived(session, repo, commit, recursive)
+        moved = _drop_derived(session, repo, commit, recursive, author)
         commits.reparent(session, repo, commit.id, commit.parent)
         for branch in branches:
             if branch.open == commit.id:
                 refs.set_open(session, repo, branch.name, None)
                 continue
             refuse_open(branch)
-            move = refs.Move(author, "drop")
-            refs.swap_head(session, repo, branch.name, commit.id, commit.parent, move)
+            move(session, repo, branch, commit.parent, author, "drop")
+            moved[repo, branch.name] = commit.parent
         commits.remove(session, repo, [commit.id])
         events.emit(session, "drop", commit.repo, {"id": commit.id})
-        for branch in branches:
-            if branch.head == commit.id:
-                moved_by_hand(session, repo, commit.repo, branch.name, commit.parent, author)
+        moved_by_hand(session, moved, author)
         return [b for b in refs.branches(session, repo) if b.name in {x.name for x in branches}]
 
 
@@ -283,12 +283,13 @@ def _refuse_tagged(session: Session, repo: int, commit: Commit) -> None:
         )
 
 
-def _refuse_derived(session: Session, repo: int, commit: Commit, recursive: bool) -> None:
-    """Other repos' commits made from this one: refused, or removed with it."""
+def _drop_derived(
+    session: Session, repo: int, commit: Commit, recursive: bool, author: str
+) -> Moved:
+    """Other repos' commits made from this one: refused, or removed with it; what then moved."""
+    moved: Moved = {}
     derived = [d for d in commits.derived(session, repo, commit.id) if d.repo != commit.repo]
-    if not derived:
-        return
-    if not recursive:
+    if derived and not recursive:
         raise InUse(
             f"{commit.short_id} of {commit.repo} has commits derived from it: {{by}}.",
             hint="Use --recursive to remove them too.",
@@ -304,13 +305,15 @@ def _refuse_derived(session: Session, repo: int, commit: Commit, recursive: bool
             if branch.head == below.id:
                 refuse_flow(session, key, below.repo, branch.name)
         refuse_position(session, key, below)
-        _refuse_derived(session, key, below, recursive)
+        moved |= _drop_derived(session, key, below, recursive, author)
         absorb(session, key, below.id, commits.children(session, key, below.id, good=True))
         commits.reparent(session, key, below.id, below.parent)
         for branch in refs.branches(session, key):
             if branch.open == below.id:
                 refs.set_open(session, key, branch.name, None)
             if branch.head == below.id:
-                move = refs.Move(below.author, "drop")
-                refs.swap_head(session, key, branch.name, below.id, below.parent, move)
+                move(session, key, branch, below.parent, author, "drop")
+                moved[key, branch.name] = below.parent
         commits.remove(session, key, [below.id])
+        events.emit(session, "drop", below.repo, {"id": below.id})
+    return moved

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trunkline.errors import BranchMoved, CommitFinished, Precondition
-from trunkline.lake.bell import bell_of
 from trunkline.lake.branches import writable_branch
 from trunkline.lake.changes import Changes
 from trunkline.lake.core import Core, repo_key
-from trunkline.lake.propagation import Change, spread
+from trunkline.lake.publish import Ending, Readers, publish
 from trunkline.lake.reach import read_staged
-from trunkline.lake.transaction import Transaction, advance, caused_by
+from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, Origin
 from trunkline.model.ids import new_id
 from trunkline.model.refs import Ref
@@ -82,25 +81,12 @@ def finish_commit(core: Core, target: Ref, message: str | None, author: str) -> 
                     f"More was written to {target.repo}@{branch.name} while it was being finished.",
                     hint="Nothing was changed; finish it again.",
                 )
-            finished = replace(
-                opened,
-                finished=session.now(),
-                root=built.root,
-                root_hash=built.root_hash,
-                files=built.tree.files,
-                size=built.tree.size,
-                message=opened.message if message is None else message,
-            )
             transaction.lease.check_in(session)
-            commits.finish(session, repo, finished)
-            commits.unstage(session, repo, opened.id)
-            done = advance(session, repo, branch, finished)
-            place = (repo, branch.name)
-            moved = {place: done.id}
-            change = Change(caused_by(done), author, moved, frozenset(moved))
-            spread(session, done.id, change)
+            if message is not None:
+                opened = replace(opened, message=message)
+            ending = Ending(commit=opened, content=built, readers=Readers.START, author=author)
+            done = publish(session, repo, branch, ending)
         transaction.lease.forget()
-        bell_of(core.database.url).ring()
         return done
     except BaseException:
         transaction.abort()

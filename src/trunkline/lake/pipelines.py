@@ -17,9 +17,8 @@ from trunkline.lake.environmentpipelines import (
     refuse_in_environments,
 )
 from trunkline.lake.flowkinds import flow_of, has_own_clock
-from trunkline.lake.propagation import end_job
+from trunkline.lake.publish import catch_up, kill_job
 from trunkline.lake.transaction import Transaction
-from trunkline.lake.triggering import catch_up
 from trunkline.lake.versions import (
     SPEC_FILE,
     Declared,
@@ -34,7 +33,6 @@ from trunkline.model.commits import DEFAULT_BRANCH, Origin, RepoKind, RepoName
 from trunkline.model.entries import line_hash, line_path
 from trunkline.model.environments import Environment
 from trunkline.model.inputs import Pfs, leaves
-from trunkline.model.jobs import JobState
 from trunkline.model.refs import Ref
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.told import Kind, Told
@@ -234,7 +232,7 @@ class _Application:
         must_run, cut_off = version.must_run, []
         for job in jobs.listed(session, repo=repo, unfinished=True, environment=made.environment):
             reason = Told(Kind.REPLACED, what=str(number))
-            cut_off += end_job(session, repo, job.id, JobState.KILLED, reason)
+            cut_off += kill_job(session, repo, job.id, reason)
             # What it was to do is still to be done, and what others waited for it to do.
             must_run = True
         events.emit(session, "pipeline", self.spec.name, {"version": number})
@@ -311,7 +309,7 @@ def delete_in(session: Session, name: RepoName, force: bool, keep_repo: bool, au
             by=readers,
         )
     for job in jobs.listed(session, repo=row.repo, unfinished=True):
-        end_job(session, row.repo, job.id, JobState.KILLED, Told(Kind.PIPELINE_DELETED))
+        kill_job(session, row.repo, job.id, Told(Kind.PIPELINE_DELETED))
     ticks = {cron.repo: cron.name for cron in timing.crons(session, row.repo)}
     if keep_repo:
         part_of = bury_pipeline(session, row.repo, name, author)

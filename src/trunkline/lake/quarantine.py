@@ -9,7 +9,8 @@ from trunkline.errors import Precondition
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.lake.pipelines import require
-from trunkline.lake.propagation import Change, output_branch, spread
+from trunkline.lake.propagation import output_branch
+from trunkline.lake.publish import Change, spread
 from trunkline.model.commits import RepoName
 from trunkline.model.entries import Entry
 from trunkline.model.ids import new_id

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from trunkline.lake.bell import Bell, bell_of
 from trunkline.lake.core import Core
 from trunkline.model.access import AuditEntry
 from trunkline.storage.catalog import Session, access
+from trunkline.storage.catalog.bell import Bell, bell_of
 
 
 def rights_bell(core: Core) -> Bell:

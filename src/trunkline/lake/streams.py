@@ -12,11 +12,11 @@ from trunkline.errors import NotFound, Precondition, TrunklineError, Usage
 from trunkline.lake import checkpoints, savepoints
 from trunkline.lake.core import Core, resolve, resolve_commit
 from trunkline.lake.pipelines import require
-from trunkline.lake.propagation import Change, end_job, output_branch, spread
+from trunkline.lake.propagation import output_branch
+from trunkline.lake.publish import Change, kill_job, move, spread
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.inputs import leaves
-from trunkline.model.jobs import JobState
 from trunkline.model.refs import Ref
 from trunkline.model.streams import Batch, Flow
 from trunkline.model.told import Kind, Told, of_place
@@ -86,10 +86,8 @@ def rewind(core: Core, name: RepoName, to: str, author: str) -> Steered:
         _stop_jobs(session, row, Told(Kind.STREAM_REWOUND))
         branch = refs.branch(session, row.repo, output_branch(session, row))
         assert branch is not None
-        move = refs.Move(author, f"rewind to {commit.short_id}")
-        refs.swap_head(session, row.repo, branch.name, branch.head, commit.id, move)
+        move(session, row.repo, branch, commit.id, author, f"rewind to {commit.short_id}")
         epoch = flows.begin_epoch(session, row.repo, batch.number, batch.end, facts)
-        events.emit(session, "branch", name, {"branch": branch.name, "head": commit.id})
         place = (row.repo, branch.name)
         cause = of_place(Kind.REWOUND, name, commit=commit.id)
         job = spread(session, new_id(), Change(cause, author, {place: commit.id}))
@@ -207,4 +205,4 @@ def _choices(core: Core, name: RepoName, repo: int) -> str:
 
 def _stop_jobs(session: Session, row: PipelineRow, reason: Told) -> None:
     for job in jobs.listed(session, repo=row.repo, unfinished=True):
-        end_job(session, row.repo, job.id, JobState.KILLED, reason)
+        kill_job(session, row.repo, job.id, reason)

@@ -22,19 +22,19 @@ from trunkline.errors import (
     Unavailable,
     Usage,
 )
-from trunkline.lake.bell import bell_of
 from trunkline.lake.branches import add_branch, add_repo, refuse_open, writable_branch
 from trunkline.lake.core import Core, expect_head, repo_key, resolve
 from trunkline.lake.drafts import Draft, Plan, Planner
 from trunkline.lake.handover import Made
 from trunkline.lake.lease import Lease
-from trunkline.lake.propagation import Change, NodeKey, Place, spread
+from trunkline.lake.propagation import NodeKey, Place
+from trunkline.lake.publish import Change, Ending, caused_by, publish, spread
 from trunkline.lake.turns import in_turn
 from trunkline.model.commits import Branch, Commit, Origin, RepoKind, RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.refs import Ref
-from trunkline.model.told import NOTHING, Kind, Told, of_place
-from trunkline.storage.catalog import Session, commits, events, refs, repos
+from trunkline.model.told import NOTHING
+from trunkline.storage.catalog import Session, commits, refs, repos
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.intake import Intake
 from trunkline.storage.objects.keys import KeyMaker
@@ -210,7 +210,6 @@ class Transaction:
                     raise
             crashpoint("commit.after_transaction")
             self.lease.forget()
-            bell_of(self.core.database.url).ring()
             return self._settle(done)
         raise BranchMoved(
             f"{self.drafts[0].target} kept moving: {ATTEMPTS} attempts lost the race.",
@@ -331,15 +330,11 @@ class Transaction:
             message=draft.message,
             author=draft.author,
             started=draft.started or self.lease.started,
-            finished=session.now(),
+            finished=None,
             origin=draft.origin,
-            files=plan.built.tree.files,
-            size=plan.built.tree.size,
-            root=plan.built.root,
-            root_hash=plan.built.root_hash,
         )
-        commits.add(session, repo, commit, draft.request)
-        return advance(session, repo, branch, commit)
+        ending = Ending(commit=commit, content=plan.built, is_new=True, request=draft.request)
+        return publish(session, repo, branch, ending)
 
     def _made_before(self, session: Session) -> list[Commit] | None:
         """The commits that an earlier call with the same idempotency keys made, if it did."""
@@ -387,25 +382,7 @@ def source_gone(repo: RepoName, commit_id: str) -> Conflict:
     return Conflict(f"Commit {commit_id[:12]} of {repo}, reused by this one, is gone.")
 
 
-def caused_by(commit: Commit) -> Told:
-    """Why a job runs."""
-    return of_place(Kind.COMMIT, commit.repo, commit.branch, commit.id)
-
-
 def _known_request(session: Session, draft: Draft) -> Commit | None:
     """The commit that an earlier call with the draft's idempotency key made."""
     repo = repos.key_of(session, draft.target.repo) if draft.request else None
     return None if repo is None else commits.find_request(session, repo, draft.request or "")
-
-
-def advance(session: Session, repo: int, branch: Branch, commit: Commit) -> Commit:
-    """Point the branch at a finished commit, and tell the world."""
-    move = refs.Move(commit.author, commit.origin)
-    if not refs.swap_head(session, repo, branch.name, branch.head, commit.id, move):
-        raise Raced
-    if branch.open:
-        refs.set_open(session, repo, branch.name, None)
-    events.emit(session, "commit", commit.repo, {"id": commit.id, "branch": branch.name})
-    stored = commits.find(session, repo, commit.id)
-    assert stored is not None
-    return stored

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from trunkline.errors import TrunklineError
-from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.model.events import Event
 from trunkline.storage.catalog import events, followers, identity
+from trunkline.storage.catalog.bell import bell_of
 
 LOOK_SECONDS = 0.5
 LEASE_SECONDS = 15.0

@@ -9,8 +9,8 @@ from itertools import groupby
 
 from trunkline.errors import TrunklineError
 from trunkline.lake.core import Core
-from trunkline.lake.propagation import Change, Place, spread
-from trunkline.lake.triggering import point
+from trunkline.lake.propagation import Place
+from trunkline.lake.publish import Change, point, spread
 from trunkline.model.ids import new_id
 from trunkline.model.told import Kind, Told, of_place
 from trunkline.pipelines.cron import Slots, parse_cron, slot_name

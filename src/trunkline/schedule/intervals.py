@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
-from trunkline.lake.propagation import open_job, output_branch
+from trunkline.lake.propagation import output_branch
+from trunkline.lake.publish import open_job
 from trunkline.model.ids import new_id
 from trunkline.model.inputs import leaves
 from trunkline.model.streams import Flow, FlowState
@@ -145,7 +145,6 @@ class StreamClock:
             open_job(session, new_id(), row, branch, heads, Told(Kind.INTERVAL), self._author)
         self._seen[flow.repo].opened = now
         self.opened += 1
-        bell_of(self._core.database.url).ring()
 
 
 def _head(session: Session, edge: Edge) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trunkline.lake.bell import bell_of
 from trunkline.model.expectations import CheckRecord, CheckState
 from trunkline.sdk.base import LakeBase
 from trunkline.storage.catalog import checks
@@ -39,6 +38,4 @@ class Checks(LakeBase):
         """Compute again what has quarantined rows, of all rules or of one; the id of the job."""
         from trunkline.lake import quarantine
 
-        started = quarantine.replay(self._core, self._repo(pipeline), rule, self.author)
-        bell_of(self._core.database.url).ring()
-        return started
+        return quarantine.replay(self._core, self._repo(pipeline), rule, self.author)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from trunkline.errors import Usage
-from trunkline.lake.bell import bell_of
 from trunkline.model.commits import RepoName
 from trunkline.model.deletions import KINDS, Deleted, Deletion, Undeleted
 from trunkline.model.refs import Need, parse_branch
@@ -52,9 +51,7 @@ class Deletions(LakeBase):
         from trunkline.lake.undelete import undelete
 
         repo, ref = self._deleted_name(name)
-        done = undelete(self._core, repo, ref, self.author, as_=as_, deletion=id)
-        bell_of(self._core.database.url).ring()
-        return done
+        return undelete(self._core, repo, ref, self.author, as_=as_, deletion=id)
 
     def _deleted_name(self, name: str) -> tuple[RepoName, str]:
         if "@" not in name:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trunkline.errors import Failed, NotFound, Precondition, TrunklineError, Usage
-from trunkline.lake.bell import bell_of
 from trunkline.model.commits import RepoName
 from trunkline.model.egress import Delivery, DeliveryState, Target
 from trunkline.model.suggest import did_you_mean
@@ -230,7 +229,6 @@ class Egress(LakeBase):
                 "state": str(row.shown.state),
             }
             events.emit(session, "delivery", row.shown.pipeline, facts)
-        bell_of(self._core.database.url).ring()
         return [row.shown for row in rows]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trunkline.lake.bell import bell_of
 from trunkline.model.commits import DEFAULT_BRANCH
 from trunkline.model.environments import (
     Environment,
@@ -54,9 +53,7 @@ class Environments(LakeBase):
         """
         from trunkline.lake.environmentsync import sync
 
-        done = sync(self._core, self.project, name, self.author, strategy=strategy, dry_run=dry_run)
-        bell_of(self._core.database.url).ring()
-        return done
+        return sync(self._core, self.project, name, self.author, strategy=strategy, dry_run=dry_run)
 
     def merge_environment(
         self, name: str, dry_run: bool = False, force: bool = False, delete: bool = False
@@ -68,7 +65,7 @@ class Environments(LakeBase):
         """
         from trunkline.lake.environmentmerge import merge
 
-        done = merge(
+        return merge(
             self._core,
             self.project,
             name,
@@ -77,8 +74,6 @@ class Environments(LakeBase):
             force=force,
             delete=delete,
         )
-        bell_of(self._core.database.url).ring()
-        return done
 
     def delete_environment(self, name: str, force: bool = False) -> None:
         """Remove an environment with its branches; with `force` also what was not merged."""

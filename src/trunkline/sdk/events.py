@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from trunkline.lake.bell import bell_of
 from trunkline.model.events import Event
 from trunkline.sdk.base import LakeBase
 from trunkline.storage.catalog import events
+from trunkline.storage.catalog.bell import bell_of
 
 LOOK_SECONDS = 0.25
 _PAGE = 1000

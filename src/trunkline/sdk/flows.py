@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trunkline.errors import NotFound, Usage
-from trunkline.lake.bell import bell_of
 from trunkline.lake.core import repo_key
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.flowstatus import IngestStatus, StreamStatus
@@ -65,7 +64,7 @@ class Flows(LakeBase):
         from trunkline.lake import streams
 
         repo, ref = self._own_ref(name, to)
-        return self._told(streams.rewind(self._core, repo, ref, self.author))
+        return streams.rewind(self._core, repo, ref, self.author)
 
     def restart_stream(self, name: str, start: str = "start", keep_output: bool = False) -> Steered:
         """Begin anew without state, from the "start" of its inputs, from "now" or a ref of them.
@@ -74,10 +73,8 @@ class Flows(LakeBase):
         """
         from trunkline.lake import streams
 
-        return self._told(
-            streams.restart(
-                self._core, self._repo(name), start, self.author, keep_output=keep_output
-            )
+        return streams.restart(
+            self._core, self._repo(name), start, self.author, keep_output=keep_output
         )
 
     def take_savepoint(self, name: str) -> Commit:
@@ -130,7 +127,3 @@ class Flows(LakeBase):
                 hint=f"trunkline stream batches {repo} lists its own.",
             )
         return repo, ref.ref
-
-    def _told(self, done: Steered) -> Steered:
-        bell_of(self._core.database.url).ring()
-        return done

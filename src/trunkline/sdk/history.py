@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from trunkline.lake import history
-from trunkline.lake.bell import bell_of
 from trunkline.lake.core import resolve_commit, resolve_set
 from trunkline.lake.history import CommitSet
 from trunkline.model.commits import Branch, Commit
@@ -124,11 +123,9 @@ class History(LakeBase):
 
     def squash(self, ref: str, recursive: bool = False) -> None:
         """Remove a commit whose child keeps the data."""
-        history.squash(self._core, self._ref(ref, path=Need.FORBIDDEN), recursive)
+        history.squash(self._core, self._ref(ref, path=Need.FORBIDDEN), recursive, self.author)
 
     def drop(self, ref: str, recursive: bool = False) -> list[Branch]:
         """Remove a head with its data; its branches fall back to the parent."""
         target = self._ref(ref, path=Need.FORBIDDEN)
-        left = history.drop(self._core, target, recursive, self.author)
-        bell_of(self._core.database.url).ring()
-        return left
+        return history.drop(self._core, target, recursive, self.author)

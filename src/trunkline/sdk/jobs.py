@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from trunkline.errors import NotFound, TimedOut, Usage
-from trunkline.lake.bell import bell_of
 from trunkline.model.commits import RepoName
 from trunkline.model.ids import is_id_prefix
 from trunkline.model.jobs import DatumInfo, DatumState, Job, JobState, LogLine
@@ -16,6 +15,7 @@ from trunkline.model.suggest import did_you_mean
 from trunkline.model.told import Kind, Told, said
 from trunkline.sdk.base import LakeBase
 from trunkline.storage.catalog import jobs, repos
+from trunkline.storage.catalog.bell import bell_of
 
 LOOK_SECONDS = 0.25
 State = TypeVar("State", JobState, DatumState)
@@ -95,17 +95,13 @@ class Jobs(LakeBase):
         from trunkline.lake import control
 
         why = said(reason) or Told(Kind.CANCELLED, who=self.author)
-        done = control.cancel(self._core, job, self.project, why)
-        bell_of(self._core.database.url).ring()
-        return done
+        return control.cancel(self._core, job, self.project, why)
 
     def rerun_job(self, job: str) -> str:
         """Try again what failed in a job's set, as a new set; its id."""
         from trunkline.lake import control
 
-        started = control.rerun(self._core, job, self.project, self.author)
-        bell_of(self._core.database.url).ring()
-        return started
+        return control.rerun(self._core, job, self.project, self.author)
 
     def datums(self, job: str, state: str | None = None) -> Iterator[DatumInfo]:
         """The datums of a job, with what became of each and why."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import NotFound, Usage
-from trunkline.lake.bell import bell_of
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.inputs import leaves
 from trunkline.model.jobs import DatumInfo
@@ -142,9 +141,7 @@ class Pipelines(LakeBase):
         """Make an earlier version the newest: its spec, its code, and what it computed."""
         from trunkline.lake import pipelines as declaring
 
-        done = declaring.restore(self._core, self._repo(name), version, self.author)
-        bell_of(self._core.database.url).ring()
-        return done
+        return declaring.restore(self._core, self._repo(name), version, self.author)
 
     def delete_pipeline(
         self, name: str, force: bool = False, keep_repo: bool = False, env: str | None = None
@@ -173,14 +170,13 @@ class Pipelines(LakeBase):
         """Go on; the id of the one job for all that was missed, if anything was."""
         from trunkline.lake import control
 
-        return self._rung(control.resume(self._core, self._repo(name), self.author))
+        return control.resume(self._core, self._repo(name), self.author)
 
     def run_pipeline(self, name: str, env: str | None = None) -> str:
         """Start a job at the present heads, or at those of an environment; its id."""
         from trunkline.lake import control
 
-        started = control.run(self._core, self._repo(name), self.author, environment=env or "")
-        return self._rung(started) or ""
+        return control.run(self._core, self._repo(name), self.author, environment=env or "")
 
     def backfill(
         self, name: str, from_: str | None = None, to: str | None = None, branch: str = ""
@@ -191,9 +187,7 @@ class Pipelines(LakeBase):
         first, last = (
             self._ref(text, path=Need.FORBIDDEN) if text else None for text in (from_, to)
         )
-        made = control.backfill(self._core, self._repo(name), first, last, self.author, branch)
-        self._rung(made.id)
-        return made
+        return control.backfill(self._core, self._repo(name), first, last, self.author, branch)
 
     def backfills(self) -> list[Backfill]:
         with self._core.database.read() as session:
@@ -205,9 +199,7 @@ class Pipelines(LakeBase):
 
         if action not in ACTIONS:
             raise Usage(f"A backfill cannot {action!r}.", hint="pause, resume or cancel.")
-        done = control.steer_backfill(self._core, backfill, action)
-        self._rung(done.id)
-        return done
+        return control.steer_backfill(self._core, backfill, action)
 
     def tick(self, pipeline: str, name: str | None = None) -> list[Commit]:
         """Tick by hand the schedule of a pipeline, or one of its cron inputs."""
@@ -237,13 +229,13 @@ class Pipelines(LakeBase):
             raise Usage(f"A pool cannot have {slots} slots.", hint="0 stops its jobs.")
         with self._core.database.write() as session:
             pipelines.set_pool(session, name, slots)
-        self._rung(name)
+            session.ring()
 
     def delete_pool(self, name: str) -> None:
         with self._core.database.write() as session:
             if not pipelines.remove_pool(session, name):
                 raise NotFound(f'There is no pool "{name}".')
-        self._rung(name)
+            session.ring()
 
     # -- with what was gathered, here or by a server's client --------------------------------
 
@@ -263,7 +255,6 @@ class Pipelines(LakeBase):
         applied = declaring.apply(self._core, declared, self.author, mode, where)
         if where is None:  # nothing ticks in an environment
             applied = started(self._core, declared, applied, self.author)
-        bell_of(self._core.database.url).ring()
         return ApplyReport(tuple(applied), ignored, notes)
 
     def _remarks(
@@ -331,11 +322,6 @@ class Pipelines(LakeBase):
         from trunkline.sdk.declarative import Lakeside
 
         return Lakeside(self, self._settings, self.project)
-
-    def _rung(self, started: str | None) -> str | None:
-        if started:
-            bell_of(self._core.database.url).ring()
-        return started
 
     def _due(
         self, shows: Callable[[RepoName], bool] | None = None, env: str | None = None

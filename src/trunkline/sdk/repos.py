@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from trunkline.errors import AlreadyExists, NotFound
-from trunkline.lake.bell import bell_of
 from trunkline.lake.core import repo_key
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Project, Repo, RepoKind, Tag
 from trunkline.model.inputs import Trigger
@@ -86,7 +85,6 @@ class Repos(LakeBase):
             if trigger is not None:
                 branches.follow_branch(session, target, trigger, self.author)
             branches.started(session, target, self.author)
-        bell_of(self._core.database.url).ring()
         return next(one for one in self.branches(str(target.repo)) if one.name == made.name)
 
     def follow_branch(self, ref: str, trigger: Trigger | None) -> Branch:
@@ -99,7 +97,6 @@ class Repos(LakeBase):
                 branches.unfollow_branch(session, target)
             else:
                 branches.refollow_branch(session, target, trigger, self.author)
-        bell_of(self._core.database.url).ring()
         return next(one for one in self.branches(str(target.repo)) if one.name == target.ref)
 
     def triggers(self, repo: str) -> list[dict[str, object]]:
@@ -127,9 +124,7 @@ class Repos(LakeBase):
 
         target = parse_branch(ref, project=self.project)
         source = self._revision_of(target, to)
-        moved = branches.move_branch(self._core, target, source, if_head, self.author)
-        bell_of(self._core.database.url).ring()
-        return moved
+        return branches.move_branch(self._core, target, source, if_head, self.author)
 
     def delete_branch(self, ref: str, force: bool = False) -> None:
         from trunkline.lake import branches

@@ -20,13 +20,13 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from trunkline.errors import TrunklineError, Usage
 from trunkline.jobs.logs import LOOK_SECONDS, Position, Tail
-from trunkline.lake.bell import bell_of
 from trunkline.model.jobs import Job, LogLine
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.wire.jobs import Waited
 from trunkline.sdk.wire.values import adapter
 from trunkline.server.auth.standing import Standing
 from trunkline.server.service import Service
+from trunkline.storage.catalog.bell import bell_of
 
 T = TypeVar("T")
 

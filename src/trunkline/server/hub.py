@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from sse_starlette.event import ServerSentEvent
 
 from trunkline.errors import TrunklineError
-from trunkline.lake.bell import bell_of
 from trunkline.lake.core import Core
 from trunkline.model.events import Event
 from trunkline.sdk.wire.values import encode
 from trunkline.storage.catalog import events, requests
+from trunkline.storage.catalog.bell import bell_of
 
 LOOK_SECONDS = 0.25
 PRUNE_SECONDS = 3600.0

@@ -26,6 +26,7 @@ from trunkline.tables.layout import is_data
 log = logging.getLogger(__name__)
 EVERY = 20
 """It is looked after once in so many batches."""
+_AUTHOR = "upkeep"
 _SMALL = 8 << 20
 _WINDOW = 500
 _MICROS = 1_000_000
@@ -82,7 +83,7 @@ def _compact(core: Core, name: RepoName, branch: str, folder: str, most: int) ->
     crowded = [place for place, count in counts.items() if count >= most]
     if crowded:
         target = Ref(name, branch, folder)
-        compact(core, target, author="upkeep", partitions=crowded, kind=RepoKind.OUTPUT)
+        compact(core, target, author=_AUTHOR, partitions=crowded, kind=RepoKind.OUTPUT)
 
 
 def _squash(core: Core, repo: int, name: RepoName, branch: str, history: History) -> None:
@@ -96,7 +97,7 @@ def _squash(core: Core, repo: int, name: RepoName, branch: str, history: History
         )
     for commit in _superfluous(found[history.keep :], int(history.every * _MICROS)):
         try:
-            squash(core, Ref(name, commit.id), recursive=False)
+            squash(core, Ref(name, commit.id), recursive=False, author=_AUTHOR)
         except TrunklineError:
             continue  # it is tagged, read just now, or something was made from it
         with core.database.write(durable=False) as session:

@@ -18,7 +18,7 @@ from tests.served import served
 from tests.server.lakewide.people import asked_by
 from tests.server.security.asking import ways
 from trunkline.errors import InUse
-from trunkline.lake.propagation import end_job
+from trunkline.lake.publish import Outcome, end_job
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import JobState
 from trunkline.model.told import WORD, Kind, Told, said
@@ -70,7 +70,7 @@ class World:
         with self.lake._core.database.write() as session:
             key = repos.key_of(session, RepoName("default", pipeline))
             assert key is not None
-            end_job(session, key, self.waiting, JobState.FAILURE, reason)
+            end_job(session, key, self.waiting, Outcome(JobState.FAILURE, reason))
 
 
 def paths(world: World, names: list[str]) -> Iterator[str]:

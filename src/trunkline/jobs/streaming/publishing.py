@@ -23,13 +23,12 @@ from trunkline.lake import checkpoints
 from trunkline.lake.changes import Changes
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.drafts import Planner, StoredTree
-from trunkline.lake.propagation import Change, spread
+from trunkline.lake.publish import Readers, withdraw
 from trunkline.model.expectations import CheckResult
 from trunkline.model.jobs import Counts, JobInput
 from trunkline.model.streams import Batch, Flow
-from trunkline.model.told import Kind, of_place
 from trunkline.storage.catalog import Session as Transaction
-from trunkline.storage.catalog import commits, flows, jobs
+from trunkline.storage.catalog import commits, flows
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.intake import Intake
 from trunkline.storage.objects.keys import KeyMaker
@@ -91,15 +90,6 @@ class Publisher:
             self._still_there(session, flow)
             flows.advance(session, self.claim.repo, batch, self._done.position, facts)
             self._set_provenance(session, read.inputs)
-            if is_interval(context):
-                place = (self.claim.repo, context.branch)
-                change = Change(
-                    of_place(Kind.COMMIT, context.version.name, context.branch, self.claim.job.id),
-                    "stream",
-                    {place: self.claim.job.id},
-                    frozenset({place}),
-                )
-                spread(session, self.claim.job.id, change)
 
         finishing.succeed(
             self.core,
@@ -111,7 +101,9 @@ class Publisher:
             self._counts(),
             checked=self.checks,
             also=record,
-            follows=not is_interval(context),
+            # The job of an interval was opened by the clock: no set has jobs for its readers.
+            readers=Readers.START if is_interval(context) else Readers.FOLLOW,
+            author="stream" if is_interval(context) else "",
         )
         crashpoint("stream.committed")
 
@@ -214,8 +206,7 @@ class Publisher:
         with self.core.database.write() as session:
             finishing.check(session, self.claim)
             flows.advance(session, self.claim.repo, None, self._done.position, facts)
-            commits.remove(session, self.claim.repo, [self.claim.job.id])
-            jobs.forget(session, self.claim.repo, self.claim.job.id)
+            withdraw(session, self.claim.repo, self.claim.job.id)
 
     def _still_there(self, session: Transaction, flow: Flow) -> None:
         """A rewind while the job ran has taken what it builds on from under it."""

@@ -42,6 +42,10 @@ class Session(Protocol):
         """The database's clock, in microseconds since 1970 (UTC)."""
         ...
 
+    def ring(self) -> None:
+        """Wake all who wait in this process, once what was written is committed (`bell`)."""
+        ...
+
 
 Seat = tuple[str, str, str]
 """What tells a catalog from a copy of it: two of the three stay when it is moved, or served by

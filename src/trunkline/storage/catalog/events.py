@@ -19,7 +19,12 @@ _PROGRESS_MICROS = 3600 * 1_000_000
 
 
 def emit(session: Session, kind: str, repo: RepoName, payload: Mapping[str, object]) -> int:
-    """Tell of something; its position."""
+    """Tell of something, and wake those who wait for it once it is committed; its position."""
+    session.ring()
+    return _add(session, kind, repo, payload)
+
+
+def _add(session: Session, kind: str, repo: RepoName, payload: Mapping[str, object]) -> int:
     row = session.one(
         """INSERT INTO events (at, kind, project, repo, payload)
            VALUES (:at, :kind, :project, :repo, :payload) RETURNING position""",
@@ -80,7 +85,7 @@ def replace_progress(
     session: Session, repo: RepoName, payload: Mapping[str, object], old: int | None
 ) -> int:
     """Tell how far a job is, in place of what was told before; the position."""
-    new = emit(session, PROGRESS, repo, payload)
+    new = _add(session, PROGRESS, repo, payload)
     remove(session, old)
     return new
 

@@ -21,6 +21,7 @@ from trunkline.errors import (
     Usage,
     WrongFormat,
 )
+from trunkline.storage.catalog.bell import bell_of
 from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Seat, Session, not_text
 
 WAIT_SECONDS = 60
@@ -44,6 +45,7 @@ def engine_for(url: str, **options: Any) -> Engine:
 class ServerSession:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.rings = False
 
     def execute(self, sql: str, params: Params = NO_PARAMS) -> int:
         return int(self._connection.execute(text(sql), dict(params)).rowcount)
@@ -59,6 +61,9 @@ class ServerSession:
         row = self.one(clock)
         assert row is not None
         return int(row["now"])
+
+    def ring(self) -> None:
+        self.rings = True
 
 
 class ServerDatabase:
@@ -99,7 +104,8 @@ class ServerDatabase:
                 connection.execute(
                     text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": WRITER_LOCK}
                 )
-                yield ServerSession(connection)
+                session = ServerSession(connection)
+                yield session
             except BaseException:
                 if begun.is_active:
                     begun.rollback()
@@ -111,6 +117,9 @@ class ServerDatabase:
                     f"The connection to {self.url} broke during a commit: it may have happened.",
                     hint="Look for it before you retry, or retry with the same --key.",
                 ) from error
+            finally:
+                if session.rings:
+                    bell_of(self.url).ring()
 
     def seat(self, session: Session) -> Seat:
         row = session.one(

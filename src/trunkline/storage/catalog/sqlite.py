@@ -18,6 +18,7 @@ from trunkline.errors import (
     WrongFormat,
 )
 from trunkline.model.time import now_micros
+from trunkline.storage.catalog.bell import bell_of
 from trunkline.storage.catalog.database import NO_PARAMS, Params, Row, Seat, Session, not_text
 
 BUSY_SECONDS = 60.0
@@ -26,6 +27,7 @@ BUSY_SECONDS = 60.0
 class SqliteSession:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self.rings = False
 
     def execute(self, sql: str, params: Params = NO_PARAMS) -> int:
         return self._connection.execute(sql, params).rowcount
@@ -39,6 +41,9 @@ class SqliteSession:
 
     def now(self) -> int:
         return now_micros()
+
+    def ring(self) -> None:
+        self.rings = True
 
 
 class _Held:
@@ -76,6 +81,8 @@ class SqliteDatabase:
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             with _transaction(connection, "BEGIN IMMEDIATE") as session:
                 yield session
+        if session.rings:
+            bell_of(self.url).ring()
 
     @contextmanager
     def _in_turn(self) -> Iterator[None]:
@@ -161,7 +168,7 @@ class SqliteDatabase:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[Session]:
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[SqliteSession]:
     if connection.in_transaction:
         raise RuntimeError("a catalog transaction was opened inside another")
     connection.execute(begin)
