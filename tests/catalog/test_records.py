@@ -8,6 +8,7 @@ from tests.catalog.conftest import add_commit, add_repo
 from trunkline.model.commits import DEFAULT_PROJECT, RepoCommit, RepoName
 from trunkline.model.entries import Entry
 from trunkline.storage.catalog import Database, commits, erasures, events
+from trunkline.storage.catalog.bell import bell_of
 
 
 def test_staged_changes_keep_the_order_of_the_calls(database: Database, repo: int):
@@ -93,8 +94,23 @@ def test_events_are_read_in_order_from_a_position(database: Database, repo: int)
 
 
 def test_an_event_of_a_transaction_that_failed_never_happened(database: Database):
+    rings = bell_of(database.url).count()
     with pytest.raises(ValueError), database.write() as session:
         events.emit(session, "commit", RepoName("shop", "orders"), {})
         raise ValueError
     with database.read() as session:
         assert events.since(session, 0) == []
+    assert bell_of(database.url).count() == rings
+
+
+def test_who_waits_for_an_event_is_woken_when_it_can_be_seen_and_not_before(database: Database):
+    bell = bell_of(database.url)
+    rings = bell.count()
+    with database.write() as session:
+        for number in range(3):
+            events.emit(session, "commit", RepoName("shop", "orders"), {"n": number})
+        assert bell.count() == rings
+    assert bell.count() == rings + 1
+    with database.write() as session:
+        events.replace_progress(session, RepoName("shop", "orders"), {}, None)
+    assert bell.count() == rings + 1, "how far a job is does not wake everybody"

@@ -267,6 +267,31 @@ def test_dropping_a_head_starts_readers_on_the_commit_before(idle: Graph):
     assert reads(idle.job("b")) == {"orders": first}
 
 
+@pytest.mark.parametrize("verb", ["drop", "squash"])
+def test_who_reads_a_branch_that_falls_back_with_what_it_was_made_from_is_told(
+    idle: Graph, verb: str
+):
+    idle.follow("b", "orders")
+    first = idle.put("orders", a="1")
+    idle.run()
+    second = idle.put("orders", a="2")
+    idle.run()
+    idle.lake.create_branch("b@live", "main")
+    idle.apply("c", tl.pfs("b", NOTHING, branch="live"), ["true"])
+    idle.run()
+    if verb == "drop":
+        idle.lake.drop("orders@main", recursive=True)
+    else:
+        idle.lake.pause_pipeline("b")
+        idle.put("orders", a="3")
+        idle.lake.squash("orders@main^", recursive=True)
+    assert idle.head("b@live") == first
+    assert reads(idle.job("c")) == {"b": first}
+    assert idle.job("c").cause == f"b@live was moved to {first[:12]}"
+    told = [one.facts for one in idle.lake.events(kinds=["drop"]) if one.repo.repo == "b"]
+    assert told == [{"id": second}]
+
+
 def test_a_pipeline_may_write_another_branch_than_main(idle: Graph):
     idle.follow("b", "orders", output_branch="daily")
     idle.apply("c", tl.pfs("b", NOTHING, branch="daily"), ["true"])

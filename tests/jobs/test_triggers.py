@@ -205,6 +205,16 @@ def test_finishing_an_open_commit_fires(idle: Graph):
     assert idle.head("orders@live") == opened.id
 
 
+def test_an_open_commit_is_finished_on_top_of_where_its_branch_went_meanwhile(idle: Graph):
+    branch(idle, "live", commits=1)
+    first = idle.put("orders", a="1")
+    opened = idle.lake.start_commit("orders@live")
+    second = idle.put("orders", b="2")
+    done = idle.lake.finish_commit("orders@live")
+    assert (done.id, done.parent, done.depth) == (opened.id, second, 3)
+    assert [commit.id for commit in idle.lake.commits("orders@live")] == [done.id, second, first]
+
+
 def test_a_pipelines_output_can_be_followed(idle: Graph):
     idle.follow("b", "orders")
     idle.lake.create_branch("b@stable", trigger=Trigger("main", commits=2))

@@ -76,7 +76,8 @@ class Egress(LakeBase):
 
     def deliver(self, pipeline: str, target: str | None = None) -> list[Delivery]:
         """Send the newest output to the pipeline's targets, or to one, as they are declared now."""
-        from trunkline.pipelines.spec.codec import target_to, view_of
+        from trunkline.lake.publish import deliver
+        from trunkline.pipelines.spec.codec import view_of
         from trunkline.storage.catalog import pipelines
 
         name = self._repo(pipeline)
@@ -88,10 +89,7 @@ class Egress(LakeBase):
             branch = refs.branch(session, row.repo, spec.output_branch) if spec else None
             if branch is None or branch.head is None:
                 raise Precondition(f"{name} has no output yet.", hint="trunkline run")
-            for one in targets:
-                deliveries.enqueue(
-                    session, row.repo, branch.head, one.name, one.kind, target_to(one)
-                )
+            deliver(session, row.repo, branch.head, targets)
             found = [deliveries.find(session, row.repo, branch.head, one.name) for one in targets]
             return self._announced(session, [one for one in found if one is not None])
 
