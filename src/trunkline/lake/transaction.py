@@ -1,5 +1,7 @@
 """How commits reach a branch: objects durable, manifests durable, one database transaction.
 
+In that one they end as every commit does, by `publish`, the only way a branch moves.
+
 Three outcomes. Committed. `BranchMoved`: nothing happened and a retry is safe; it is made here,
 by itself, wherever the paths do not overlap. `CommitUnknown`: the database went away in the
 middle, so the id is looked up before anything else is done. Nothing is ever cleaned up by a
