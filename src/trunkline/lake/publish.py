@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Protocol
 
 from trunkline.errors import BranchMoved
+from trunkline.lake.drafts import StoredTree
 from trunkline.lake.handover import Made, would_make
 from trunkline.lake.propagation import Node, NodeKey, Place, downstream, input_of
 from trunkline.lake.triggering import fires
@@ -52,19 +52,6 @@ _BAD_INPUT = {
 }
 
 
-class Content(Protocol):
-    """A tree that is stored, or the commit that has it."""
-
-    @property
-    def root(self) -> str | None: ...
-    @property
-    def root_hash(self) -> str | None: ...
-    @property
-    def files(self) -> int: ...
-    @property
-    def size(self) -> int: ...
-
-
 class Readers(Enum):
     """Who is told of a commit when it is published."""
 
@@ -94,7 +81,7 @@ class Ending:
 
     commit: Commit
     """As it was opened; one that `is_new` as it is to be."""
-    content: Content | None = None
+    content: StoredTree | Commit | None = None
     """What it holds; what the head does, if it ends with an error."""
     is_new: bool = False
     request: str | None = None
