@@ -34,6 +34,7 @@ _LAST_LINES = 3
 PAUSES = (1.0, 6.0)
 """Between two faults, in seconds, on a machine where a server starts as quickly as this."""
 _QUICK_START = 3.0
+_SLOWEST = 5.0
 
 
 class Faults(threading.Thread):
@@ -117,7 +118,7 @@ class Faults(threading.Thread):
 
     def _notice_slowness(self, start_seconds: float) -> None:
         """What takes long must have a chance to end, too."""
-        self._slowness = max(1.0, start_seconds / _QUICK_START)
+        self._slowness = min(max(1.0, start_seconds / _QUICK_START), _SLOWEST)
 
     def _pause(self, draw: Random) -> None:
         victim: Process = draw.choice(self._processes.all)
