@@ -86,6 +86,20 @@ def test_a_file_with_other_bytes_is_wrong_and_one_too_many_too(lake, tmp_path):
     ]
 
 
+def test_nobody_knows_whether_the_last_act_of_who_gave_up_was_done(lake, tmp_path):
+    lake.create_project("client-0")
+    lake.create_repo("client-0/own")
+    ref, parts = "client-0/own@main", (("a", 10),)
+    with lake.commit(ref) as commit:
+        commit.put("/a", data_of(parts))
+    with Memory(tmp_path / "memory.jsonl") as memory:
+        memory.note("change", ref=ref, commit=commit.result.id, files={"/a": parts})
+        lake.rm(f"{ref}:/a")
+        assert closing.compare(lake, memory.path).lost == [f"{ref}:/a"]
+        memory.note("astray", project="client-0")
+        assert closing.compare(lake, memory.path).lost == []
+
+
 def test_erased_bytes_that_are_still_there_are_found(lake, tmp_path):
     memory, _ = at_work(lake, tmp_path)
     store = [tmp_path / ".trunkline"]

@@ -133,6 +133,7 @@ class Client(threading.Thread):
         except Exception as error:
             said = str(error) if isinstance(error, Astray) else f"{type(error).__name__}: {error}"
             self._tally.blame(f"{self.name}, act {self.act}, {self.doing}: {said}")
+            self.memory.note("astray", project=self.project)
 
     def _work(self) -> None:
         with ExitStack() as stack:

@@ -46,6 +46,8 @@ class Expected:
     shared_commits: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     tags: dict[str, tuple[str, Tree]] = field(default_factory=dict)
     erased: dict[tuple[str, str], Parts] = field(default_factory=dict)
+    astray: set[str] = field(default_factory=set)
+    """Projects of clients that gave up: whether their last act was done, nobody knows."""
     removed: set[str] = field(default_factory=set)
     """Commits that were squashed or dropped."""
     backups: list[tuple[str, int]] = field(default_factory=list)
@@ -67,6 +69,8 @@ def _take(found: Expected, fact: dict[str, Any]) -> None:
         case "change":
             tree = changed(found.trees.get(ref, {}), heard(fact["files"]))
             found.trees[ref] = found.commits[ref][fact["commit"]] = tree
+        case "astray":
+            found.astray.add(fact["project"])
         case "gone":
             found.trees.pop(ref, None)
             found.commits.pop(ref, None)
@@ -111,7 +115,8 @@ def compare(lake: Lake, memory: Path) -> Findings:
     """All that was acknowledged, in every branch and commit."""
     found, known = Findings(), expected(remembered(memory))
     for ref, tree in known.trees.items():
-        _compare(lake, ref, tree, found)
+        if ref.partition("/")[0] not in known.astray:
+            _compare(lake, ref, tree, found)
     for ref, commits in known.commits.items():
         _compare_history(lake, ref, commits, known, found)
     for ref, tree in known.shared.items():
