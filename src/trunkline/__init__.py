@@ -19,6 +19,7 @@ from trunkline.errors import TrunklineError
 if TYPE_CHECKING:
     from trunkline.ingests.feeds.offered import Offered
     from trunkline.model.inputs import Trigger
+    from trunkline.model.shape import as_json
     from trunkline.pipelines.dsl import (
         Pipeline,
         cron,
@@ -58,6 +59,7 @@ __all__ = [
     "__version__",
     "adopt",
     "api",
+    "as_json",
     "cron",
     "cross",
     "database",
@@ -107,6 +109,8 @@ def __getattr__(name: str) -> Any:
         return import_module("trunkline.model.inputs").Trigger
     if name == "Offered":
         return import_module("trunkline.ingests.feeds.offered").Offered
+    if name == "as_json":
+        return import_module("trunkline.model.shape").as_json
     if name == "expect":
         return import_module("trunkline.pipelines.expect").expect
     if name in _DECLARING:

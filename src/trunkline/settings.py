@@ -76,14 +76,6 @@ class Value:
     source: Source
     where: str
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "value": self.value,
-            "source": str(self.source),
-            "where": self.where,
-        }
-
 
 _ALL = (
     Setting("lake", Kind.TEXT, None, "The lake to use; else the nearest .trunkline upwards."),

@@ -83,7 +83,7 @@ def test_deleted_listed_and_had_back(cli: Cli, full: Path):
     cli.ok("branch", "delete", "orders@dev", "--yes")
     cli.ok("repo", "delete", "orders", "--yes")
     (listed,) = cli.json("log", "--deleted")
-    assert (listed["kind"], listed["repo"], listed["ref"]) == ("repo", "orders", "")
+    assert (listed["kind"], listed["repo"]["repo"], listed["ref"]) == ("repo", "orders", "")
     assert "repo  orders  -" in cli.ok("log", "--deleted", "orders")
     assert cli.ok("log", "--deleted", "other") == "Nothing that can be had back.\n"
     cli.ok("repo", "create", "orders")

@@ -68,7 +68,7 @@ def test_the_demo(cli, spark, tmp_path, monkeypatch):
     assert os.environ["TRUNKLINE_LAKE"] == "/somewhere/else"
     # Before and after the rewind of what they were added up from.
     assert text.count("purchases   cents\n      240  332660\n") == 2
-    names = [pipeline["name"] for pipeline in cli.json("pipeline", "list", "--lake", place)]
+    names = [pipeline["name"]["repo"] for pipeline in cli.json("pipeline", "list", "--lake", place)]
     batch, flowing = ["clean", "goods", "report", "revenue", "visits"], ["live_revenue", "sessions"]
     assert names == sorted([*batch, *flowing, "clicks"])
     # What guards the commands of jobs belongs to this very process.
@@ -80,7 +80,8 @@ def test_what_it_shows_is_so(request, cli, tmp_path):
     place = tmp_path / "demo"
     copy_sample(request.config.cache.mkdir("console-sample"), place)
     jobs = cli.json("job", "list", "--pipeline", "clean", "--lake", place)
-    assert [(job["state"], job["processed"], job["rows_out"]) for job in jobs] == [
+    counts = [(job["counts"]["processed"], job["counts"]["rows_out"]) for job in jobs]
+    assert [(job["state"], *done) for job, done in zip(jobs, counts, strict=True)] == [
         ("success", 1, 120),
         ("success", 1, 120),
         ("failure", 0, None),

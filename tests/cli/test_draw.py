@@ -9,7 +9,7 @@ from trunkline.cli.dagtext import Box, Way, draw, fitting, listing, plain, width
 from trunkline.cli.draw import drawing
 from trunkline.cli.lineage import tree_lines
 from trunkline.cli.output import Style
-from trunkline.model.lineage import Graph, GraphNode, Lineage, LineageNode
+from trunkline.model.lineage import Graph, GraphEdge, GraphNode, Lineage, LineageNode
 
 PLAIN = Style(on=False)
 CASES = (Path(__file__).parent / "draw.cases").read_text().strip("# \n").split("\n# ")
@@ -124,7 +124,11 @@ GRAPH = Graph(
         GraphNode("edges", "pipeline", "success"),
         GraphNode("report", "pipeline", "failure"),
     ),
-    edges=(("images", "edges", "/*"), ("edges", "report", "/"), ("report_tick", "report", "")),
+    edges=(
+        GraphEdge("images", "edges", "/*"),
+        GraphEdge("edges", "report", "/"),
+        GraphEdge("report_tick", "report"),
+    ),
 )
 
 

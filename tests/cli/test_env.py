@@ -98,14 +98,14 @@ def test_what_is_not_merged_goes_only_by_force(dev: Cli):
 def test_plan_run_and_delete_in_an_environment(dev: Cli):
     plan = dev.ok("plan", "other.yaml", "--env", "dev").splitlines()[1].split()
     assert plan[:3] == ["sizes", "update", "2"]
-    assert dev.json("plan", "--env", "dev")["pipelines"][0]["name"] == "sizes"
+    assert dev.json("plan", "--env", "dev")["pipelines"][0]["name"]["repo"] == "sizes"
     assert dev.json("pipeline", "run", "sizes", "--env", "dev")["job"]
     assert (
         dev.ok("pipeline", "delete", "sizes", "--env", "dev", "--yes")
         == "Deleted pipeline sizes in dev.\n"
     )
     assert dev.json("pipeline", "list", "--env", "dev") == []
-    assert dev.json("pipeline", "list")[0]["name"] == "sizes"
+    assert dev.json("pipeline", "list")[0]["name"]["repo"] == "sizes"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_the_graph_of_an_environment(dev: Cli):
     assert {node["name"]: node["kind"] for node in here["nodes"]} == {
         "orders": "repo", "sizes": "pipeline", "more": "pipeline",
     }  # fmt: skip
-    assert ("sizes", "more") in [(edge["from"], edge["to"]) for edge in here["edges"]]
+    assert ("sizes", "more") in [(edge["source"], edge["target"]) for edge in here["edges"]]
     details = {node["name"]: node["detail"] for node in here["nodes"]}
     assert details["sizes"].endswith("as on main"), "it has not run here"
     assert [node["name"] for node in dev.json("draw")["nodes"]] == ["orders", "sizes"]

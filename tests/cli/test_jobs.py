@@ -74,7 +74,7 @@ def test_a_graph_from_apply_to_lineage(cli, graph, spark):
     failed = cli("run", "--json")
     assert failed.code == 1
     assert failed.err == ""
-    assert [(one["pipeline"], one["state"]) for one in failed.json["jobs"]] == [
+    assert [(one["pipeline"]["repo"], one["state"]) for one in failed.json["jobs"]] == [
         ("sizes", "failure"),
         ("total", "unrunnable"),
     ]
@@ -98,7 +98,7 @@ def test_a_graph_from_apply_to_lineage(cli, graph, spark):
     ]
     said = cli.ok("job", "logs", job, "--datum", datum["id"])
     assert re.match(r"\d\d:\d\d:\d\d  reading", said)
-    assert cli.json("job", "list", "--state", "unrunnable")[0]["pipeline"] == "total"
+    assert cli.json("job", "list", "--state", "unrunnable")[0]["pipeline"]["repo"] == "total"
 
     Path("in/c.csv").write_text("good\n")
     cli.ok("put", "orders@main:/c.csv", "in/c.csv")
@@ -115,7 +115,7 @@ def test_a_graph_from_apply_to_lineage(cli, graph, spark):
     assert "used by" not in cli.ok("lineage", "sizes@main:/a.csv", "--up")
     below = cli.json("lineage", "orders@main:/a.csv", "--down")
     assert below["up"] == []
-    assert [one["repo"] for one in below["down"]] == ["sizes"]
+    assert [one["repo"]["repo"] for one in below["down"]] == ["sizes"]
     assert cli.ok("lineage", "orders@main", "--dot").startswith("digraph")
     assert cli.ok("draw").splitlines() == [
         "╭────────╮   ┌─────────┐   ┌─────────┐",

@@ -175,7 +175,7 @@ class TestSharedOptions:
     def test_a_project_of_its_own(self, cli, lake):
         cli.ok("project", "create", "shop")
         cli.ok("--project", "shop", "repo", "create", "orders")
-        assert cli.json("repo", "list", "--project", "shop")[0]["project"] == "shop"
+        assert cli.json("repo", "list", "--project", "shop")[0]["name"]["project"] == "shop"
 
 
 class TestStreams:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import httpx2
 import pytest
 
 import trunkline as tl
 from tests.cli.run import Cli
+from tests.flows import INGEST, batch, stream_of
 from tests.served import DOOR
 
 # Not status, which says where the server is, nor token list, which says when ours was used.
@@ -66,6 +68,48 @@ gc --dry-run
 """
 
 
+# What a command prints with --json, and where the API answers the same. Lists are its pages.
+ROUTES = """
+project list > /projects
+repo list > /repos?project=default
+tag list orders > /repos/default/orders/tags
+commit list orders@main > /repos/default/orders/commits
+commit inspect orders@v1 > /repos/default/orders/commits/v1
+show orders@main > /sets/HEAD
+ls orders@main > /repos/default/orders/files?at=main
+glob orders@main:/**.csv > /repos/default/orders/glob?at=main&pattern=/**.csv
+diff orders@main~1 orders@main > /diff?old=orders@main~1&new=orders@main
+merge orders@side orders@main --dry-run > POST /merge {"source": "orders@side", "target": "orders@main", "dry_run": true}
+table schema orders@main:/day=1 > /repos/default/orders/table?at=main&path=/day=1
+table list > /tables?project=default
+table history orders@main:/day=1 > /repos/default/orders/table/history?at=main&path=/day=1
+table profile orders@main:/day=1 > /tables/profile?ref=orders@main:/day=1
+table diff orders@v1:/day=1 orders@main:/day=1 --key one > /tables/diff?old=orders@v1:/day=1&new=orders@main:/day=1&key=one
+pipeline list > /pipelines?project=default
+plan > /projects/default/plan
+job list > /jobs?project=default
+lineage orders@main:/a.csv > /lineage?ref=orders@main:/a.csv
+lineage copy@main > /lineage?ref=copy@main
+draw > /graph?project=default
+stream list > /streams?project=default
+ingest list > /ingests?project=default
+pool list > /pools
+env list > /environments?project=default
+env status dev > /projects/default/environments/dev
+env diff dev > /projects/default/environments/dev/diff
+user list > /users
+user inspect ada > /users/ada
+token list > /tokens
+stream batches sessions > /streams/default/sessions/batches
+stream status sessions > /streams/default/sessions
+checks list > /checks?project=default
+egress list > /deliveries?project=default
+audit > /audit
+fsck > POST /fsck {}
+gc --dry-run > POST /gc {"dry_run": true}
+"""  # noqa: E501
+
+
 @pytest.fixture
 def folder(cli: Cli, lake: Path) -> Path:
     cli.ok("tag", "create", "orders@v1", "orders@main")
@@ -109,3 +153,47 @@ def said(cli: Cli, words: list[str]) -> list[str]:
     """The exit code, and what is printed: for people, then as JSON."""
     plain, as_json = cli(*words), cli(*words, "--json")
     return [str(plain.code), plain.out, plain.err, str(as_json.code), as_json.out, as_json.err]
+
+
+def test_the_api_answers_what_json_shows(cli: Cli, folder: Path):
+    with tl.open(folder) as lake:
+        lake.apply(stream_of("orders"))
+        lake.apply(INGEST)
+        with lake.commit("orders@main", message="more") as commit:
+            commit.put("/c.csv", b"one,two\n5,6\n")
+        batch(lake, "sessions", {"orders": commit.result.id}, {"late": 1}, watermark=1)
+        batch(lake, "feed", {"value": 7}, {"rows": 7}, rows_in=8)
+        lake.create_environment("dev")
+        lake.create_branch("orders@gone")
+        lake.delete_branch("orders@gone")
+        lake.create_user("root", roles={"lake": "admin"})
+        token = lake.create_token(owner="root").token
+        head = lake.commit_info("orders@main").id
+        with DOOR.to(lake, authenticated=True) as url:
+            client = httpx2.Client(
+                base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {token}"}
+            )
+            with client:
+                wrong = [
+                    line
+                    for line in ROUTES.strip().splitlines()
+                    if _shown(cli, line) != _answered(client, line.replace("HEAD", head))
+                ]
+    assert wrong == []
+
+
+def _shown(cli: Cli, line: str) -> object:
+    return cli.json(*line.partition(" > ")[0].split())
+
+
+def _answered(client: httpx2.Client, line: str) -> object:
+    place = line.partition(" > ")[2]
+    method, _, rest = place.rpartition(" ") if place.startswith("/") else place.partition(" ")
+    if place.startswith("/"):
+        answer = client.get(place)
+    else:
+        where, _, body = rest.partition(" ")
+        answer = client.request(method, where, json=json.loads(body))
+    assert answer.is_success, (line, answer.text)
+    found = answer.json()
+    return found["items"] if isinstance(found, dict) and "items" in found else found

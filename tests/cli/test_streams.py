@@ -77,7 +77,7 @@ def test_list_and_status(cli, ran):
         r"^Malformed: +0 rows$",
     ):
         assert re.search(wanted, page, re.MULTILINE), (wanted, page)
-    assert cli.json("stream", "status")[0]["last_batch"]["rows_in"] == 3000
+    assert cli.json("stream", "status")[0]["last"]["rows_in"] == 3000
     assert cli.json("stream", "status", "sessions")["batch"] == 3
 
 
@@ -212,9 +212,9 @@ def test_commits_show_their_batch(cli, ran):
         page = cli.ok(*words)
         assert re.search(line, page, re.MULTILINE), page
         assert re.search(r"^Read to: +orders@\w{12}$", page, re.MULTILINE), page
-    assert cli.json("commit", "inspect", "sessions@main")["batch"]["batch"] == 3
-    assert cli.json("show", ran[1])["commits"][0]["batch"]["batch"] == 2
-    assert [one["batch"]["batch"] for one in cli.json("log", "sessions")] == [3, 2, 1]
+    assert cli.json("commit", "inspect", "sessions@main")["batch"]["number"] == 3
+    assert cli.json("show", ran[1])["batches"]["sessions"]["number"] == 2
+    assert [one["batch"]["number"] for one in cli.json("log", "sessions")] == [3, 2, 1]
     assert "batch" not in cli.json("commit", "inspect", "orders@main")
     assert "Batch:" not in cli.ok("log", "orders")
 

@@ -13,7 +13,7 @@ from trunkline.model.streams import Batch
 from trunkline.model.told import Kind, Told, said
 
 STREAM = replace(
-    JOB, pipeline=RepoName("default", "sessions"), told_cause=Told(Kind.INTERVAL), lane="stream"
+    JOB, pipeline=RepoName("default", "sessions"), told_cause=Told(Kind.INTERVAL), is_stream=True
 )
 DONE = replace(STREAM, state=JobState.SUCCESS, finished=NOW)
 FAILED = replace(STREAM, state=JobState.FAILURE, told_reason=said("no such column"), finished=NOW)

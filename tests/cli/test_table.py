@@ -24,7 +24,7 @@ def test_list(shop: Cli) -> None:
     ).replace("38 B", shop.ok("table", "list").split()[-2] + " B")
     (found,) = shop.json("table", "list", "shop")
     assert found["path"] == "/orders"
-    assert found["columns"][3] == {"name": "day", "type": "date"}
+    assert found["columns"][3] == {"name": "day", "type": "date", "nullable": True}
 
 
 def test_schema(shop: Cli) -> None:

@@ -18,6 +18,7 @@ from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY
 from tests.s3process import s3_process
 from trunkline.egress.targets.rowsending import keyed_changes
 from trunkline.errors import Precondition, TrunklineError
+from trunkline.model.shape import as_json
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_through_the_frame_with_secrets_in_a_bucket(world: World) -> None:
         hidden = dict(zip(names, secrets.values(), strict=True))
         storage = {**options, **hidden, "AWS_ALLOW_HTTP": "true"}
         assert DeltaTable(url, storage_options=storage).to_pyarrow_table().num_rows == 2
-    told = json.dumps([one.to_dict() for one in world.listed()])
+    told = json.dumps(as_json(world.listed()))
     assert SECRET_KEY not in told
 
 

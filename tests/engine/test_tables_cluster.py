@@ -63,10 +63,16 @@ def test_a_cluster_makes_the_same_tables_and_survives_the_loss_of_a_worker(
             assert cluster.kill_worker(0) == 1
             result = finish(running)
             assert result.code == 0, result.err
-            ended = {job["pipeline"]: job for job in result.json}
+            ended = {job["pipeline"]["repo"]: job for job in result.json}
             assert {job["state"] for job in ended.values()} == {"success"}
-            assert (ended["daily"]["processed"], ended["clean"]["processed"]) == (3, 1)
-            assert (ended["total"]["processed"], ended["total"]["skipped"]) == (0, 1)
+            assert (
+                ended["daily"]["counts"]["processed"],
+                ended["clean"]["counts"]["processed"],
+            ) == (3, 1)
+            assert (ended["total"]["counts"]["processed"], ended["total"]["counts"]["skipped"]) == (
+                0,
+                1,
+            )
             for name, held in before.items():
                 assert graph.entries(lake, name) == held
             files = [one for one in graph.entries(lake, "slowly") if one.rows]

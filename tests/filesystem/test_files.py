@@ -16,6 +16,7 @@ import trunkline as tl
 from trunkline import Lake
 from trunkline.filesystem import LakeFileSystem
 from trunkline.filesystem.paths import LakePath, parse
+from trunkline.model.shape import as_json
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_earlier_commits_are_files_too(lake: Lake, fs: LakeFileSystem) -> None:
     assert fs.cat_file("orders@main~1/a") == fs.cat_file("orders@v1/a") == b"old"
     first = lake.commits("orders@main")[-1]
     assert fs.cat_file(f"orders@{first.id[:16]}/a") == b"old"
-    assert f"{fs.modified('orders@v1/a'):%Y-%m-%dT%H:%M:%S.%fZ}" == first.to_dict()["finished"]
+    assert f"{fs.modified('orders@v1/a'):%Y-%m-%dT%H:%M:%S.%fZ}" == as_json(first)["finished"]
     assert fs.created("orders@v1/a") == fs.modified("orders@v1/a")
     assert fs.ukey("orders@v1/a") == lake.stat("orders@v1:/a").hash != fs.ukey("orders/a")
     assert fs.checksum("orders@v1/a") == fs.checksum("orders@main~1/a") != fs.checksum("orders/a")

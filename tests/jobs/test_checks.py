@@ -56,7 +56,7 @@ def test_the_lake_tells_of_the_newest_job_or_of_more(checked: Graph):
     (failed,) = lake.checks(job=f"b@{first}", failed=True)
     assert failed.result.samples == (SAMPLE,)
     assert lake.checks("b", job=first, failed=True) == [failed]
-    assert failed.to_dict()["rate"] == 0.3
+    assert failed.result.rate == 0.3
     with pytest.raises(errors.NotFound, match='no pipeline "nosuch"'):
         lake.checks("nosuch")
 
@@ -91,7 +91,10 @@ def test_the_command_shows_states_trends_and_samples(checked: Graph, monkeypatch
     assert f"b@{first}" in cli.ok("checks", f"b@{first}", "--failed")
     assert cli.ok("checks", "--samples").endswith(f"\ns: 1 of 10 rows break it\n  {SAMPLE}\n")
     found = cli.json("checks", "list", "b")
-    assert [(one["name"], one["job"][:12]) for one in found] == [("r", second), ("s", second)]
+    assert [(one["result"]["name"], one["job"][:12]) for one in found] == [
+        ("r", second),
+        ("s", second),
+    ]
     page = cli.ok("job", "inspect", f"b@{first}")
     assert "Checks:\n  ✗ " in page.replace("✗  r", "✗ r")
     assert "replay" in cli.ok("checks", "--help")

@@ -230,7 +230,7 @@ def test_they_are_in_the_graph(lake: Lake):
     assert (nodes["clicks"].kind, nodes["s"].kind) == ("ingest", "stream")
     assert nodes["clicks"].is_pipeline
     assert "from rate" in nodes["clicks"].detail
-    assert [(edge[0], edge[1]) for edge in lake.graph().edges] == [("clicks", "s")]
+    assert [(edge.source, edge.target) for edge in lake.graph().edges] == [("clicks", "s")]
     lake.pause_pipeline("clicks")
     assert {n.name: n.state for n in lake.graph().nodes}["clicks"] == "paused"
 
@@ -240,7 +240,7 @@ def test_they_can_be_planned(lake: Lake):
     plans = {str(one.name): one for one in lake.plan(INGEST, every("1s")).pipelines}
     assert plans["clicks"].action == plans["s"].action == "create"
     assert plans["clicks"].note == "ingest: goes on from where it is"
-    assert plans["s"].to_dict()["total"] == 0
+    assert (plans["s"].run, plans["s"].reuse, plans["s"].keep) == (0, 0, 0)
     assert list(lake.datums_of(INGEST, stream())) == []
     lake.apply(INGEST, every("1s"))
     assert [one.action for one in lake.plan().pipelines] == ["unchanged", "unchanged"]

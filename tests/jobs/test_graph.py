@@ -11,6 +11,7 @@ import pytest
 import trunkline as tl
 from trunkline import Lake
 from trunkline.model.lineage import Graph, GraphEdge, GraphNode
+from trunkline.model.shape import as_json
 
 NOTHING = "/no-such-file"
 
@@ -51,13 +52,13 @@ def test_repos_and_pipelines_without_code(lake: Lake):
 def test_arrows_carry_the_names_of_inputs(lake: Lake):
     both = tl.cross(tl.pfs("orders", NOTHING, name="old"), tl.pfs("orders", NOTHING, name="new"))
     apply(lake, "compared", both)
-    assert {edge[2] for edge in lake.graph().edges} == {"old", "new"}
+    assert {edge.label for edge in lake.graph().edges} == {"old", "new"}
 
 
 def test_what_starts_nothing_is_marked(lake: Lake):
     reference = tl.pfs("rates", NOTHING, propagation="never")
     apply(lake, "totals", tl.cross(tl.pfs("orders", NOTHING), reference))
-    starts = {edge[0]: GraphEdge(*edge).starts for edge in lake.graph().edges}
+    starts = {edge.source: edge.starts for edge in lake.graph().edges}
     assert starts == {"orders": True, "rates": False}
 
 
@@ -122,14 +123,14 @@ def test_forms(lake: Lake):
     put(lake, "orders@main")
     reference = tl.pfs("rates", NOTHING, name="r", propagation="never")
     apply(lake, "totals", tl.cross(tl.pfs("orders", NOTHING), reference))
-    found: Any = lake.graph().to_dict()
+    found: Any = as_json(lake.graph())
     assert found["nodes"][0] == {
         "name": "orders",
         "kind": "repo",
         "state": "",
         "detail": "1 file, 5 bytes",
     }
-    assert {"from": "rates", "to": "totals", "name": "r", "starts": False} in found["edges"]
+    assert {"source": "rates", "target": "totals", "label": "r", "starts": False} in found["edges"]
     lines = lake.graph().to_dot().splitlines()
     assert lines[0] == "digraph trunkline {"
     assert '  "orders" [label="orders\\n1 file, 5 bytes", shape=cylinder];' in lines

@@ -20,6 +20,7 @@ from trunkline.lake.manifests import ManifestStore
 from trunkline.model.commits import RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.lineage import Lineage, LineageNode
+from trunkline.model.shape import as_json
 from trunkline.pipelines.plan import IndexLine, LineState
 from trunkline.storage.catalog import jobs
 from trunkline.storage.objects.keys import KeyMaker
@@ -292,13 +293,14 @@ class TestCommits:
 
 class TestForms:
     def test_json(self, lake: Lake):
-        found: Any = json.loads(json.dumps(lake.lineage("counts@main:/c.txt").to_dict()))
-        assert found["ref"] == f"counts@{head(lake, 'counts')[:12]}:/c.txt"
+        found: Any = json.loads(json.dumps(as_json(lake.lineage("counts@main:/c.txt"))))
+        root = found["root"]
+        assert root["text"] == f"counts@{head(lake, 'counts')[:12]}:/c.txt"
         wanted = {"kind", "repo", "commit", "path", "size", "pipeline", "version", "job", "datum"}
-        assert wanted <= found.keys()
+        assert wanted <= root.keys()
         code, source = found["up"]
         assert (code["kind"], code["text"]) == ("code", "counts.code@v1")
-        assert (source["repo"], source["path"], source["below"]) == ("texts", "/c.txt", [])
+        assert (source["repo"]["repo"], source["path"], source["below"]) == ("texts", "/c.txt", [])
         assert found["down"][0]["below"][0]["path"] == "/all.txt"
 
     def test_graphviz(self, lake: Lake):

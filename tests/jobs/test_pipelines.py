@@ -12,6 +12,7 @@ from tests.served import home
 from trunkline import errors
 from trunkline.model.commits import RepoKind
 from trunkline.model.jobs import JobState
+from trunkline.model.shape import as_json
 
 
 def jobs_by_state(graph: Graph, name: str) -> list[tuple[str, str]]:
@@ -314,7 +315,7 @@ def test_a_branch_that_is_not_there_is_told_beside_the_one_that_has_data(idle: G
     plan = idle.lake.plan(spec)
     assert plan.notes == (said,)
     assert plan.pipelines[0].note == "no data: orders@master has no commits"
-    assert plan.to_dict()["notes"] == [said]
+    assert as_json(plan)["notes"] == [said]
     assert idle.lake.apply(spec).notes == (said,)
     assert idle.lake.apply(spec).notes == (
         "m reads orders@master, which has no commits; orders@main has 2 files.",

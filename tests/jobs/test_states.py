@@ -18,6 +18,7 @@ from tests.waiting import until
 from trunkline import errors
 from trunkline.jobs import claims
 from trunkline.model.jobs import MOVES, Job, JobState, RunEvent
+from trunkline.model.shape import as_json
 
 
 def sh(script: str) -> list[str]:
@@ -67,13 +68,14 @@ def test_a_job_is_created_then_runs_then_succeeds(graph: Graph):
 def test_its_record_tells_all_there_is_to_know(graph: Graph):
     graph.put("orders", a="four")
     graph.apply("b", "orders", sh("cat pfs/orders/a pfs/orders/a > pfs/out/a"))
-    found = graph.run_well().to_dict()
-    counts = {name: found[name] for name in ("processed", "skipped", "failed", "recovered")}
-    assert counts == {"processed": 1, "skipped": 0, "failed": 0, "recovered": 0}
-    assert (found["bytes_in"], found["bytes_out"], found["total"]) == (4, 8, 1)
-    assert (found["pipeline"], found["version"], found["attempt"]) == ("b", 1, 1)
+    found = as_json(graph.run_well())
+    counts = found["counts"]
+    counted = {name: counts[name] for name in ("processed", "skipped", "failed", "recovered")}
+    assert counted == {"processed": 1, "skipped": 0, "failed": 0, "recovered": 0}
+    assert (counts["bytes_in"], counts["bytes_out"], counts["total"]) == (4, 8, 1)
+    assert (found["pipeline"]["repo"], found["version"], found["attempt"]) == ("b", 1, 1)
     assert found["output_commit"] == found["id"] == graph.head("b")
-    assert found["created"] <= found["started"] <= found["finished"]  # type: ignore[operator]
+    assert found["created"] <= found["started"] <= found["finished"]
     assert found["spark_application"]
 
 
@@ -134,7 +136,7 @@ def test_run_says_what_it_leaves_to_a_pool_without_room(lake: tl.Lake, tmp_path)
     assert report.held == (
         "1 job held back by the pool closed, which has 0 slots: trunkline pool set closed SLOTS",
     )
-    assert report.to_dict()["held"] == list(report.held)
+    assert as_json(report)["held"] == list(report.held)
     lake.set_pool("closed", 1)
     assert lake.run().held == ()
 

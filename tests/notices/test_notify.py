@@ -56,7 +56,7 @@ def test_a_failure_is_told_and_that_it_is_over(graph: Graph, receiver: Receiver)
         message = told(receiver)
         assert message["kind"] == "failed"
         assert message["text"] == "daily failed"
-        assert (message["pipeline"], message["job"]) == ("daily", job)
+        assert (message["pipeline"]["repo"], message["job"]) == ("daily", job)
         assert message["reason"] == "no such column"
         assert message["lake"] == "/data/shop"
         feed(graph, 2)

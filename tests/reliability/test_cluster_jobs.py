@@ -105,8 +105,8 @@ def test_a_graph_in_a_bucket_with_a_database_server(
             ended = drain(folder)
             files = {path: data for path, data in {**files, **new}.items() if path != "/w000"}
             graph.assert_right(lake, files, sets=2)
-            (upper,) = [job for job in ended if job["pipeline"] == "upper"]
-            assert (upper["processed"], upper["skipped"]) == (1, 5)
+            (upper,) = [job for job in ended if job["pipeline"]["repo"] == "upper"]
+            assert (upper["counts"]["processed"], upper["counts"]["skipped"]) == (1, 5)
             assert set(graph.runs(marks).values()) == {1}
             assert_no_orphans(lake)
             graph.assert_right(lake, files, sets=2)

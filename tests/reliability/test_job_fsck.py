@@ -14,6 +14,7 @@ from tests.copies import copy_lake
 from tests.reliability import graph
 from tests.reliability.harness import assert_sound
 from trunkline.engine.runner.task import read_part
+from trunkline.model.shape import as_json
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +122,7 @@ def test_an_output_that_only_results_have(lake: tl.Lake):
 
 def test_a_record_that_counts_otherwise(lake: tl.Lake):
     (job, *_) = lake.jobs("upper", state="success")
-    counts = {**job.counts.to_dict(), "processed": 99}
+    counts = {**as_json(job.counts), "processed": 99}
     sql = "UPDATE jobs SET counts = ? WHERE id = ? AND state = 'success'"
     edit(lake, sql, json.dumps(counts), job.id)
     assert ("totals", "upper") in problems(lake)

@@ -76,7 +76,7 @@ def test_a_worker_that_comes_back_to_its_own_job_makes_the_batch_once(
         stopped.send_signal(signal.SIGCONT)
         result = finish(stopped)
         assert result.code == 0, result.err
-        assert sorted(job["pipeline"] for job in result.json) == sorted(streams.STREAMS)
+        assert sorted(job["pipeline"]["repo"] for job in result.json) == sorted(streams.STREAMS)
         streams.assert_right(lake, EVERY)
         assert_sound(lake)
 
@@ -144,7 +144,7 @@ def test_two_workers_take_turns_with_streams(lake: tl.Lake, tmp_path: Path):
         both = [start_worker("drain", tmp_path) for _ in range(2)]
         results = [finish(process) for process in both]
         assert [result.code for result in results] == [0, 0], results
-        ended = [(job["pipeline"], job["id"]) for result in results for job in result.json]
+        ended = [(job["pipeline"]["repo"], job["id"]) for result in results for job in result.json]
         assert len(ended) == len(set(ended)) == 5 * len(streams.STREAMS)
         assert all(job.attempt == 1 for job in lake.jobs())
         streams.assert_right(lake, EVERY + 2_000)
@@ -156,7 +156,7 @@ def test_a_worker_whose_spark_is_gone_starts_another(point: str, lake: tl.Lake, 
     with lake:
         result = worker("drain_without_spark_at", tmp_path, point)
         assert result.code == 0, result.err
-        assert sorted(job["pipeline"] for job in result.json) == sorted(streams.STREAMS)
+        assert sorted(job["pipeline"]["repo"] for job in result.json) == sorted(streams.STREAMS)
         assert {job["state"] for job in result.json} == {"success"}
         assert max(job["attempt"] for job in result.json) > 1
         streams.assert_right(lake, EVERY)

@@ -193,10 +193,16 @@ def test_another_jvm_finds_the_same_rows_and_keeps_the_files(
     with tl.open(tmp_path) as lake:
         before = {name: graph.entries(lake, name) for name in tablegraph.PIPELINES}
         tablegraph.declare(Tables(lake, tmp_path / "code"), reprocess=True)
-        ended = {job["pipeline"]: job for job in drain(tmp_path)}
+        ended = {job["pipeline"]["repo"]: job for job in drain(tmp_path)}
         assert {job["state"] for job in ended.values()} == {"success"}
-        assert (ended["daily"]["processed"], ended["clean"]["processed"]) == (3, 1)
-        assert (ended["total"]["processed"], ended["total"]["skipped"]) == (0, 1)
+        assert (ended["daily"]["counts"]["processed"], ended["clean"]["counts"]["processed"]) == (
+            3,
+            1,
+        )
+        assert (ended["total"]["counts"]["processed"], ended["total"]["counts"]["skipped"]) == (
+            0,
+            1,
+        )
         for name, held in before.items():
             assert graph.entries(lake, name) == held
         assert_sound(lake)

@@ -63,7 +63,7 @@ def test_a_worker_that_was_stopped_past_its_lease_commits_nothing(
         result = finish(stopped)
         assert (result.code, result.json) == (0, []), result.err
         assert {job["id"] for job in ended} == {set_id}
-        assert sorted(job["pipeline"] for job in ended) == sorted(graph.PIPELINES)
+        assert sorted(job["pipeline"]["repo"] for job in ended) == sorted(graph.PIPELINES)
         (job,) = lake.jobs("upper")
         assert job.attempt == 2
         graph.assert_right(lake, WORDS)
@@ -78,7 +78,7 @@ def test_a_worker_whose_spark_is_gone_starts_another(point: str, tmp_path: Path,
         graph.make(lake, WORDS, marks)
         result = worker("drain_without_spark_at", tmp_path, point)
         assert result.code == 0, result.err
-        assert sorted(job["pipeline"] for job in result.json) == sorted(graph.PIPELINES)
+        assert sorted(job["pipeline"]["repo"] for job in result.json) == sorted(graph.PIPELINES)
         assert {job["state"] for job in result.json} == {"success"}
         graph.assert_right(lake, WORDS)
         assert_no_orphans(lake)
@@ -114,7 +114,7 @@ def test_two_workers_run_every_job_once(tmp_path: Path, marks: Path):
         both = [start_worker("drain", tmp_path, TRUNKLINE_WORKER_JOBS="2") for _ in range(2)]
         results = [finish(process) for process in both]
         assert [result.code for result in results] == [0, 0], results
-        ended = [(job["pipeline"], job["id"]) for result in results for job in result.json]
+        ended = [(job["pipeline"]["repo"], job["id"]) for result in results for job in result.json]
         assert sorted(ended) == sorted((name, one) for name in graph.PIPELINES for one in sets)
         assert all(job.attempt == 1 for job in lake.jobs())
         assert set(graph.runs(marks).values()) == {1}

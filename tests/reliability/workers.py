@@ -20,6 +20,7 @@ import psutil
 
 import trunkline as tl
 from trunkline.model.jobs import RunEvent
+from trunkline.model.shape import as_json
 
 
 def drain(location: str, ready: str = "") -> list[dict[str, Any]]:
@@ -30,7 +31,7 @@ def drain(location: str, ready: str = "") -> list[dict[str, Any]]:
             Path(ready).touch()
 
     with tl.open(location) as lake:
-        return [job.to_dict() for job in lake.run(listener=listen).jobs]
+        return [as_json(job) for job in lake.run(listener=listen).jobs]
 
 
 def drain_stopping_at(location: str, point: str) -> list[dict[str, Any]]:
@@ -84,7 +85,7 @@ def watch(location: str, stop: str) -> list[dict[str, Any]]:
 
     threading.Thread(target=look, daemon=True).start()
     with tl.open(location) as lake:
-        return [job.to_dict() for job in lake.run(watch=True, stop=over).jobs]
+        return [as_json(job) for job in lake.run(watch=True, stop=over).jobs]
 
 
 if __name__ == "__main__":

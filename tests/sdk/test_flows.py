@@ -26,6 +26,7 @@ from trunkline.errors import InUse, NotAllowed, NotFound, Precondition, Usage
 from trunkline.jobs.streaming.status import quantile, speed
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import Counts, Job, JobState
+from trunkline.model.shape import as_json
 from trunkline.model.streams import Batch, FlowState
 from trunkline.model.told import NOTHING, Kind, Told
 from trunkline.storage.catalog import commits, flows, jobs
@@ -121,27 +122,24 @@ class TestStatus:
 
     def test_json(self, ran):
         lake, _, outputs = ran
-        shown = json.loads(json.dumps(lake.stream("sessions").to_dict()))
-        assert shown["name"] == "sessions"
-        assert shown["commit"] == shown["last_batch"]["commit"] == outputs[-1]
-        assert shown["last_batch"]["batch"] == 5
+        shown = json.loads(json.dumps(as_json(lake.stream("sessions"))))
+        assert shown["name"] == {"project": "default", "repo": "sessions"}
+        assert (shown["last"]["commit"], shown["last"]["number"]) == (outputs[-1], 5)
         assert shown["watermark"] == "1970-01-01T00:00:05.000000Z"
         assert shown["inputs"][0] | {"read": ""} == {
             "name": "clicks",
-            "project": "default",
-            "repo": "clicks",
+            "repo": {"project": "default", "repo": "clicks"},
             "branch": "main",
             "read": "",
-            "lag_commits": 0,
-            "lag_seconds": 0.0,
+            "commits": 0,
+            "seconds": 0.0,
         }
         assert shown.keys() >= {
-            "state", "reason", "trigger", "kind", "epoch", "batch", "last_batch_age", "late",
-            "rows_per_second", "last_rows_per_second", "batch_seconds_p50", "batch_seconds_p99",
-            "lag_commits", "lag_seconds", "watermark_behind", "malformed", "skipped",
-            "state_rows", "state_bytes", "seconds", "updated", "now",
+            "state", "reason", "trigger", "kind", "epoch", "batch", "speed", "late",
+            "lag_commits", "lag_seconds", "malformed", "skipped", "state_rows", "state_bytes",
+            "seconds", "updated", "now",
         }  # fmt: skip
-        assert "<td>sessions</td>" in lake.stream("sessions")._repr_html_()
+        assert "<td>default/sessions</td>" in lake.stream("sessions")._repr_html_()
 
     def test_what_is_no_stream_is_refused(self, flowing: Lake):
         flowing.apply(READER)
@@ -269,10 +267,10 @@ class TestIngest:
         with home(lake)._core.database.write() as session:
             flows.take(session, repo, "w1", 60 * SECOND)
         (status,) = lake.ingests()
-        assert (status.state, status.holder, status.batch) == (FlowState.RUNNING, "w1", 2)
+        assert (status.state, status.worker, status.batch) == (FlowState.RUNNING, "w1", 2)
         assert (status.rows, status.malformed, status.position) == (19, 1, {"value": 20})
         assert status.source == "rate 10 rows/s"
-        assert status.to_dict()["facts"] == {"lag": 0}
+        assert as_json(status)["facts"] == {"lag": 0}
         lake.pause_pipeline("feed")
         assert lake.ingest("feed").state is FlowState.PAUSED
 
@@ -427,5 +425,5 @@ def test_commits_know_their_batch(ran):
     assert lake.commit_batch(lake.commit_info("clicks@main")) is None
     assert [one.number for one in lake.commit_batches("sessions").values()] == [5, 4, 3, 2, 1]
     assert lake.commit_batches("clicks") == {}
-    (shown,) = lake.show(outputs[2]).to_dict()["commits"]
-    assert shown["batch"]["batch"] == 3
+    shown = as_json(lake.show(outputs[2]))
+    assert shown["batches"]["sessions"]["number"] == 3

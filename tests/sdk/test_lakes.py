@@ -25,6 +25,7 @@ from trunkline.errors import (
     WrongLake,
 )
 from trunkline.model.ids import new_id
+from trunkline.model.shape import as_json
 from trunkline.storage.catalog import FORMAT
 
 
@@ -111,7 +112,7 @@ class TestFormats:
         with pytest.raises(WrongFormat, match="older format 0") as caught:
             tl.open(lake.location)
         assert caught.value.hint == "Run: trunkline migrate"
-        assert tl.migrate(lake.location).to_dict() == {
+        assert as_json(tl.migrate(lake.location)) == {
             "from_format": 0,
             "to_format": FORMAT,
         }
@@ -163,7 +164,7 @@ class TestProjects:
 class TestRepos:
     def test_a_repo_is_made_with_an_empty_branch(self, lake: Lake):
         made = lake.create_repo("prices", "what it costs")
-        assert made.to_dict()["branches"] == ["main"]
+        assert as_json(made)["branches"] == ["main"]
         assert (made.description, made.size, made.files) == ("what it costs", 0, 0)
         put(lake, "prices", a="123")
         assert (lake.repo("prices").size, lake.repo("prices").files) == (3, 1)

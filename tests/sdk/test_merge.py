@@ -8,6 +8,7 @@ from tests.sdk.conftest import data_objects, head, put, tree
 from trunkline import Lake
 from trunkline.errors import MergeConflict, NotFound, PathClash, Usage
 from trunkline.model.commits import Origin
+from trunkline.model.shape import as_json
 
 
 @pytest.fixture
@@ -82,8 +83,8 @@ class TestMerge:
         report = forked.merge("orders@dev", "orders@main", dry_run=True)
         assert [c.path for c in report.unresolved] == ["/both"]
         assert [c.path for c in report.changes] == ["/gone", "/theirs"]
-        conflict = report.conflicts[0].to_dict()
-        assert {k: v["size"] for k, v in conflict.items() if k in ("base", "ours", "theirs")} == {  # type: ignore[index]
+        conflict = as_json(report.conflicts[0])
+        assert {k: v["size"] for k, v in conflict.items() if k in ("base", "ours", "theirs")} == {
             "base": 1, "ours": 1, "theirs": 1,
         }  # fmt: skip
         assert report.dry_run

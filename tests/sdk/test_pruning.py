@@ -12,6 +12,7 @@ from trunkline.lake.core import resolve
 from trunkline.lake.lease import pinned
 from trunkline.model.commits import RepoCommit, RepoName
 from trunkline.model.refs import parse_ref
+from trunkline.model.shape import as_json
 from trunkline.storage.catalog import commits, repos
 
 
@@ -217,9 +218,9 @@ class TestDerivedCommits:
         assert shown.id == totals
         assert [str(c.repo) for c in shown.commits] == ["totals"]
         assert shown.sources == {"totals": (RepoCommit(RepoName("default", "orders"), source),)}
-        assert shown.to_dict()["commits"][0]["provenance"] == [  # type: ignore[index]
-            {"project": "default", "repo": "orders", "id": source}
-        ]
+        assert as_json(shown)["sources"] == {
+            "totals": [{"repo": {"project": "default", "repo": "orders"}, "id": source}]
+        }
 
     def test_a_repo_with_readers_is_not_deleted_unless_forced(self, lake: Lake, source: str):
         with pytest.raises(InUse, match="has readers: totals"):

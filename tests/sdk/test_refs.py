@@ -10,6 +10,7 @@ from tests.sdk.conftest import put, tree
 from tests.served import home
 from trunkline import Lake
 from trunkline.errors import AmbiguousId, InvalidRef, NotFound
+from trunkline.model.shape import as_json
 from trunkline.storage.catalog import commits, refs
 
 
@@ -164,12 +165,12 @@ class TestDiff:
             commit.put("/added", b"55555")
             commit.put("/same", b"1")
         diff = lake.diff("orders@main^", "orders@main")
-        assert [c.to_dict() for c in diff.changes] == [
-            {"path": "/added", "change": "added", "old_size": None, "new_size": 5},
-            {"path": "/gone", "change": "removed", "old_size": 2, "new_size": None},
-            {"path": "/new", "change": "modified", "old_size": 3, "new_size": 4},
+        assert [(c.path, c.change, c.old_size, c.new_size) for c in diff.changes] == [
+            ("/added", "added", None, 5),
+            ("/gone", "removed", 2, None),
+            ("/new", "modified", 3, 4),
         ]
-        assert diff.summary().to_dict() == {
+        assert as_json(diff.summary()) == {
             "added": 1, "removed": 1, "modified": 1, "bytes_added": 9, "bytes_removed": 5,
         }  # fmt: skip
         assert [c.path for c in diff] == ["/added", "/gone", "/new"], "it can be looked at again"

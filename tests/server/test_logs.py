@@ -17,6 +17,7 @@ from tests.served import served
 from trunkline.jobs.telling import telling
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import Counts, Job, JobState
+from trunkline.model.shape import as_json
 from trunkline.model.told import NOTHING, said
 from trunkline.server.logs import Masks, configure
 
@@ -156,7 +157,7 @@ def test_a_canary_is_seen_nowhere(tmp_path: Path) -> None:
                     logging.getLogger("trunkline.jobs").exception("a bug with %r", made.json())
                 told = send("GET", "/events/history").content
                 shown = b"".join(one.content for one in answers if one is not made)
-                audit = json.dumps([one.to_dict() for one in lake.audit()]).encode()
+                audit = json.dumps([as_json(one) for one in lake.audit()]).encode()
         kept = b"".join(one.read_bytes() for one in lake._folder.glob("*.db*"))
         kept += b"".join(one.read_bytes() for one in lake._folder.glob("catalog*"))
     assert kept

@@ -35,7 +35,7 @@ def told(server: Serving, path: str) -> dict[str, object]:
 def test_it_says_where_it_answers_and_leaves_nothing_behind(folder):
     with serving(folder) as server:
         assert server.facts["lake"] == str(folder)
-        assert server.facts["setup_token"] is None
+        assert server.facts["setup_token"] == ""
         assert told(server, "/healthz") == {"status": "ok"}
         about = told(server, "/api/v1/info")
         assert (about["api"], about["authenticated"], about["workers"]) == (1, False, 0)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.tables.reading import put
 from trunkline.errors import Precondition, Usage
+from trunkline.model.shape import as_json
 from trunkline.tables.writing.setting import parse_schema
 
 
@@ -58,7 +59,7 @@ def test_it_shows_itself_without_spark(orders, monkeypatch):
     assert "<td>name</td>" in orders._repr_html_()
     assert not hasattr(orders, "_repr_latex_")
     assert {"arrow", "spark", "name"} <= set(dir(orders))
-    assert orders.info.to_dict()["rows"] == 2
+    assert as_json(orders.info)["rows"] == 2
 
 
 def test_listing(lake, orders):

@@ -10,6 +10,7 @@ import pytest
 from tests.tables.lakes import entries, rows, spec
 from tests.tables.test_writing import started
 from trunkline.errors import Precondition, SchemaClash, Usage
+from trunkline.model.shape import as_json
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_delete_rewrites_only_files_with_such_rows(filled):
     assert (done.deleted, done.updated, done.inserted, done.files) == (1, 0, 0, 1)
     assert len(before & {entry.path for entry in entries(filled, "orders")}) == 2
     assert ids(filled) == [i for i in range(30) if i != 15]
-    assert done.to_dict()["deleted"] == 1
+    assert as_json(done)["deleted"] == 1
 
 
 def test_a_file_without_rows_left_goes(filled):

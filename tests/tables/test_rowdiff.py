@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trunkline.errors import Usage
+from trunkline.model.shape import as_json
 from trunkline.model.tables import Column, Schema
 from trunkline.tables.comparing.rowdiff import RowDiff, Side, compare
 from trunkline.tables.types import to_arrow
@@ -134,7 +135,7 @@ def test_counts_cells_and_columns():
     assert found.columns == {"k": 0, "v": 1, "s": 1}
     assert found.summary() == "1 added, 1 removed, 1 changed (of 3 rows)"
     changed, removed, added = found.samples()
-    assert changed.to_dict() == {
+    assert as_json(changed) == {
         "change": "changed",
         "old": {"k": 2, "v": 2.0, "s": "b"},
         "new": {"k": 2, "v": 2.5, "s": "B"},
@@ -250,7 +251,7 @@ def test_cells_keep_their_types():
     [added] = found.samples()
     assert added.new is not None
     assert tuple(added.new.values()) == row
-    assert list(added.to_dict()["new"].values()) == [  # type: ignore[attr-defined]
+    assert list(as_json(added)["new"].values()) == [
         1, "1.50", "2026-01-01T12:00:00+00:00", "2026-01-01T12:00:00", "2026-01-01", "78", [1], True
     ]  # fmt: skip
 

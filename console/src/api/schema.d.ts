@@ -3412,15 +3412,6 @@ export interface components {
              * @default 0
              */
             seconds: number;
-            /** State */
-            state?: {
-                [key: string]: unknown;
-            };
-            /**
-             * Passed
-             * @default false
-             */
-            passed: boolean;
             /** At */
             at?: string | null;
         };
@@ -3781,16 +3772,6 @@ export interface components {
              */
             histogram: unknown[][];
         };
-        /** ComingTick */
-        ComingTick: {
-            pipeline: components["schemas"]["RepoName"];
-            repo: components["schemas"]["RepoName"];
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-        };
         /**
          * Commit
          * @description An immutable tree with its message, author, parents and time.
@@ -3835,20 +3816,6 @@ export interface components {
              * @default []
              */
             merged: string[];
-            /** Root */
-            root?: string | null;
-            /** Root Hash */
-            root_hash?: string | null;
-            /**
-             * Depth
-             * @default 1
-             */
-            depth: number;
-            /**
-             * Generation
-             * @default 1
-             */
-            generation: number;
             /** Forgotten */
             forgotten?: string | null;
         };
@@ -4621,18 +4588,28 @@ export interface components {
             /** Nodes */
             nodes: components["schemas"]["GraphNode"][];
             /** Edges */
-            edges: ([
-                string,
-                string,
-                string
-            ] | components["schemas"]["GraphEdge"])[];
+            edges: components["schemas"]["GraphEdge"][];
         };
-        GraphEdge: [
-            string,
-            string,
-            string,
-            boolean
-        ];
+        /**
+         * GraphEdge
+         * @description A pipeline reads a repo under a name. Without `starts` its commits start nothing.
+         */
+        GraphEdge: {
+            /** Source */
+            source: string;
+            /** Target */
+            target: string;
+            /**
+             * Label
+             * @default
+             */
+            label: string;
+            /**
+             * Starts
+             * @default true
+             */
+            starts: boolean;
+        };
         /**
          * GraphNode
          * @description A "repo", a "cron" repo, or a "pipeline", "stream" or "ingest" with its output.
@@ -4778,8 +4755,8 @@ export interface components {
              * @default 1
              */
             interval: number;
-            /** Holder */
-            holder?: string | null;
+            /** Worker */
+            worker?: string | null;
             /**
              * Rows
              * @default 0
@@ -4894,20 +4871,6 @@ export interface components {
             inputs: components["schemas"]["JobInput"][];
             /** Output Commit */
             output_commit?: string | null;
-            /** Index */
-            index?: string | null;
-            /** Index Hash */
-            index_hash?: string | null;
-            /**
-             * Digest
-             * @default
-             */
-            digest: string;
-            /**
-             * Fence
-             * @default 0
-             */
-            fence: number;
             /** Worker */
             worker?: string | null;
             /** Spark Application */
@@ -4920,15 +4883,10 @@ export interface components {
             /** Backfill */
             backfill?: string | null;
             /**
-             * Replay
-             * @default
+             * Is Stream
+             * @default false
              */
-            replay: string;
-            /**
-             * Lane
-             * @default
-             */
-            lane: string;
+            is_stream: boolean;
             /**
              * Environment
              * @default
@@ -5522,6 +5480,19 @@ export interface components {
             };
         };
         /**
+         * NextTick
+         * @description A tick to come: for which pipeline, in which repo, and when.
+         */
+        NextTick: {
+            pipeline: components["schemas"]["RepoName"];
+            repo: components["schemas"]["RepoName"];
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /**
          * OpenCommit
          * @description A commit that was started and not finished.
          */
@@ -5722,16 +5693,6 @@ export interface components {
          * Page
          * @description Some items of a list, and the cursor of the next page; None on the last.
          */
-        Page_ComingTick_: {
-            /** Items */
-            items: components["schemas"]["ComingTick"][];
-            /** Next */
-            next?: string | null;
-        };
-        /**
-         * Page
-         * @description Some items of a list, and the cursor of the next page; None on the last.
-         */
         Page_Commit_: {
             /** Items */
             items: components["schemas"]["Commit"][];
@@ -5825,6 +5786,16 @@ export interface components {
         Page_LogLine_: {
             /** Items */
             items: components["schemas"]["LogLine"][];
+            /** Next */
+            next?: string | null;
+        };
+        /**
+         * Page
+         * @description Some items of a list, and the cursor of the next page; None on the last.
+         */
+        Page_NextTick_: {
+            /** Items */
+            items: components["schemas"]["NextTick"][];
             /** Next */
             next?: string | null;
         };
@@ -6105,11 +6076,7 @@ export interface components {
              * Samples
              * @default []
              */
-            samples: [
-                string,
-                string,
-                string
-            ][];
+            samples: components["schemas"]["PlanSample"][];
             /**
              * Downstream
              * @default []
@@ -6184,6 +6151,18 @@ export interface components {
              * @default []
              */
             notes: string[];
+        };
+        /**
+         * PlanSample
+         * @description One datum of a plan: what becomes of it, and why.
+         */
+        PlanSample: {
+            /** Action */
+            action: string;
+            /** Reason */
+            reason: string;
+            /** Datum */
+            datum: string;
         };
         /**
          * Pool
@@ -6421,8 +6400,6 @@ export interface components {
          * @description A versioned tree of files. `size` is that of the head of its default branch.
          */
         Repo: {
-            /** Key */
-            key: number;
             name: components["schemas"]["RepoName"];
             kind: components["schemas"]["RepoKind"];
             /** Description */
@@ -6709,21 +6686,6 @@ export interface components {
             made: string;
             /** Bytes */
             bytes: number;
-            /** State */
-            state: {
-                [key: string]: unknown;
-            };
-        };
-        /**
-         * Schema
-         * @description The columns of a table, in order.
-         */
-        Schema: {
-            /**
-             * Columns
-             * @default []
-             */
-            columns: components["schemas"]["Column"][];
         };
         /** SecretValue */
         SecretValue: {
@@ -7047,6 +7009,16 @@ export interface components {
              * @default []
              */
             inputs: components["schemas"]["InputLag"][];
+            /**
+             * Lag Commits
+             * @default 0
+             */
+            lag_commits: number;
+            /**
+             * Lag Seconds
+             * @default 0
+             */
+            lag_seconds: number;
             /** Watermark */
             watermark?: string | null;
             /**
@@ -7149,11 +7121,10 @@ export interface components {
              */
             format: string;
             /**
-             * @default {
-             *       "columns": []
-             *     }
+             * Columns
+             * @default []
              */
-            columns: components["schemas"]["Schema"];
+            columns: components["schemas"]["Column"][];
             /** Rows */
             rows?: number | null;
             /**
@@ -7181,14 +7152,10 @@ export interface components {
              * @default []
              */
             key: string[];
-            /**
-             * Options
-             * @default []
-             */
-            options: [
-                string,
-                string
-            ][];
+            /** Options */
+            options?: {
+                [key: string]: string;
+            };
             /**
              * Error
              * @default
@@ -12081,7 +12048,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_ComingTick_"];
+                    "application/json": components["schemas"]["Page_NextTick_"];
                 };
             };
             /** @description The request is malformed. */

@@ -73,21 +73,6 @@ class Report:
     def good(self) -> bool:
         return not (self.lost or self.wrong)
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "seed": self.seed,
-            "seconds": round(self.seconds, 1),
-            "acts": self.acts,
-            "kills": self.kills,
-            "faults": self.faults,
-            "cut_off": self.cut_off,
-            "longest_wait": round(self.longest_wait, 1),
-            "waited_for": self.waited_for,
-            "lost": list(self.lost),
-            "wrong": list(self.wrong),
-            "not_made": list(self.not_made),
-        }
-
 
 @dataclass
 class _Stage:

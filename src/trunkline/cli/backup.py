@@ -121,7 +121,7 @@ def restore(
     said = f"Restored backup {chosen.id[:12]} of {to_rfc3339(chosen.at)[:19]}Z into {where}."
     said += "\nIts ingests, schedules, deliveries and notices wait until you say: trunkline adopt."
     said += "\nSecrets and settings (config.toml) are not in a backup: set them anew."
-    run.output.done({"lake": where, "backup": chosen.to_dict()}, said)
+    run.output.done({"lake": where, "backup": chosen}, said)
 
 
 def _planned(plan: RestorePlan) -> Iterator[str]:

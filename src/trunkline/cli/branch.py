@@ -11,6 +11,7 @@ from trunkline.cli.arguments import App, BranchRef, DryRun, IfHead, RepoName
 from trunkline.cli.deleting import Yes, may_delete
 from trunkline.errors import Usage
 from trunkline.model.inputs import Trigger
+from trunkline.model.shape import as_json
 from trunkline.settings import parse_size
 
 app = App(name="branch", help="Branches: names that point at a commit.")
@@ -119,7 +120,7 @@ def list_(ctx: typer.Context, repo: RepoName) -> None:
         triggers = {str(one["branch"]): one for one in lake.triggers(repo)}
     if run.settings.flag("json"):
         run.output.table(
-            [{**one.to_dict(), "trigger": triggers.get(one.name)} for one in branches], ()
+            [{**as_json(one), "trigger": triggers.get(one.name)} for one in branches], ()
         )
         return
     columns = (*views.BRANCHES, *views.trigger_columns(triggers)) if triggers else views.BRANCHES

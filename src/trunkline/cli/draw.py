@@ -68,7 +68,7 @@ def picture(graph: Graph, kinds: Mapping[str, str]) -> str:
         for node in graph.nodes
     ]
     known = {node.name for node in nodes}
-    edges = [(a, b) for a, b, *_ in graph.edges if {a, b} <= known]
+    edges = [(one.source, one.target) for one in graph.edges if {one.source, one.target} <= known]
     return dagsvg.draw_svg(nodes, edges, "Which pipelines read which repos")
 
 
@@ -110,7 +110,7 @@ def drawing(graph: Graph, columns: int, style: Style) -> Iterator[str]:
         return
     boxes = [_box(node) for node in graph.nodes]
     known = {box.name for box in boxes}
-    edges = [(a, b) for a, b, *_ in graph.edges if {a, b} <= known]
+    edges = [(one.source, one.target) for one in graph.edges if {one.source, one.target} <= known]
     lines = dagtext.fitting(boxes, edges, columns) or dagtext.listing(boxes, edges)
     for line in lines:
         yield "".join(style(p.style, p.text) if p.style else p.text for p in line).rstrip()

@@ -185,7 +185,7 @@ def pipeline_page(
     if pipeline.schedule:
         pairs.append(("Schedule", printable(pipeline.schedule)))
     if ticks:
-        pairs.append(("Next ticks", ", ".join(local_time(tick.slot) for tick in ticks)))
+        pairs.append(("Next ticks", ", ".join(local_time(tick.at) for tick in ticks)))
     pairs.append(("Created", local_time(pipeline.created)))
     pairs.append(("Updated", local_time(pipeline.updated)))
     yield from fields(pairs)

@@ -61,7 +61,7 @@ def login(
         made = log_in(url, name, _secret("Password", from_stdin))
     kept = _keep(Contexts(), Context(context or _host(url), url, made.token), made)
     said = f"Logged in to {kept.lake} as {made.info.owner}; the context {kept.name} is in use."
-    run.output.done({"user": made.info.owner, "context": kept.to_dict()}, said)
+    run.output.done({"user": made.info.owner, "context": kept}, said)
 
 
 @app.command()

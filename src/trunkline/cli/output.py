@@ -5,15 +5,13 @@ A command hands over model objects and, from `views`, how they look as text.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from trunkline.cli.text import aligned, printable
+from trunkline.model.shape import as_json
 
 Line = Callable[[Any], str]
 Lines = Callable[[Any], Iterable[str]]
@@ -171,19 +169,4 @@ class TextOutput(Output):
 
 
 def dumps(item: Any, indent: int | None = None) -> str:
-    return json.dumps(item, default=_plain, ensure_ascii=False, indent=indent)
-
-
-def _plain(item: Any) -> Any:
-    """What JSON knows, from what the SDK returns."""
-    if hasattr(item, "to_dict"):
-        return item.to_dict()
-    if dataclasses.is_dataclass(item) and not isinstance(item, type):
-        return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
-    if isinstance(item, Mapping):
-        return dict(item)
-    if isinstance(item, Enum | Path):
-        return str(item)
-    if isinstance(item, Iterable):
-        return list(item)
-    raise TypeError(f"{type(item).__name__} has no JSON form")
+    return json.dumps(as_json(item), ensure_ascii=False, indent=indent)

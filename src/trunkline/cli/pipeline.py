@@ -25,6 +25,7 @@ from trunkline.cli.text import count, printable
 from trunkline.cli.views import short
 from trunkline.errors import Usage
 from trunkline.model import yamltext
+from trunkline.model.shape import as_json
 
 if TYPE_CHECKING:
     from trunkline.cli.session import Session
@@ -129,7 +130,7 @@ def inspect(
         run.output.item(found.spec, yamltext.lines)
         return
     style = run.output.style
-    shown = found if flow is None else {**found.to_dict(), "flow": flow.to_dict()}
+    shown = found if flow is None else {**as_json(found), "flow": flow}
     run.output.item(shown, lambda _: jobviews.pipeline_page(found, jobs, ticks, style, flow))
 
 

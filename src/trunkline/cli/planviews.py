@@ -47,8 +47,8 @@ def _samples(plan: PipelinePlan, most: int, style: Style) -> Iterator[str]:
     yield ""
     yield f"{plan.name}:"
     shown = plan.samples[:most]
-    rows = [[MARKS[action], printable(text), printable(why)] for action, why, text in shown]
-    for (action, *_), line in zip(shown, aligned(rows, [False] * 3), strict=True):
-        yield "  " + (line if action == "reuse" else style(MARKS[action], line))
+    rows = [[MARKS[one.action], printable(one.datum), printable(one.reason)] for one in shown]
+    for one, line in zip(shown, aligned(rows, [False] * 3), strict=True):
+        yield "  " + (line if one.action == "reuse" else style(MARKS[one.action], line))
     if (more := plan.run + plan.drop + plan.reuse - len(shown)) > 0:
         yield f"  … and {count(more, 'datum')} more"

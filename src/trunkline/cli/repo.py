@@ -9,6 +9,7 @@ import typer
 from trunkline.cli import session, views
 from trunkline.cli.arguments import App, Description, DryRun, RepoName
 from trunkline.cli.deleting import Yes, may_delete
+from trunkline.model.shape import as_json
 
 app = App(name="repo", help="Repos: versioned trees of files.")
 
@@ -41,7 +42,7 @@ def inspect(ctx: typer.Context, repo: RepoName) -> None:
     with run.open() as lake:
         found = lake.repo(repo)
         branches, tags = lake.branches(repo), lake.tags(repo)
-    page = {**found.to_dict(), "heads": branches, "tags": tags}
+    page = {**as_json(found), "heads": branches, "tags": tags}
     run.output.item(page, lambda _: views.repo_page(found, branches, tags))
 
 

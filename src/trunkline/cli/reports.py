@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trunkline.cli.output import Style
 from trunkline.cli.text import count, fields, human_size, printable, sides
 from trunkline.cli.views import change_line, short, stat_line
+from trunkline.model.shape import as_json
 
 if TYPE_CHECKING:
     from trunkline.lake.erase import ErasureReport
@@ -33,7 +34,7 @@ def merge_plan(report: MergeReport, style: Style) -> Iterator[str]:
         outcome = f"{conflict.chosen} wins" if conflict.chosen else "conflict"
         yield (
             style("bad", f"! {printable(conflict.path)}")
-            + f"  {outcome} ({sides(conflict.to_dict())})"
+            + f"  {outcome} ({sides(as_json(conflict))})"
         )
     changes = changes_in_words(report.changes) if report.changes else "nothing"
     yield f"Would change {changes}; {count(len(report.unresolved), 'conflict')}."

@@ -215,8 +215,8 @@ def ingest_page(status: IngestStatus, style: Style) -> Iterator[str]:
         pairs.append(("Read to", text))
     for name, value in sorted(status.facts.items()):
         pairs.append((name.replace("_", " ").capitalize(), printable(str(value))))
-    if status.holder:
-        pairs.append(("Worker", printable(status.holder)))
+    if status.worker:
+        pairs.append(("Worker", printable(status.worker)))
     yield from fields(pairs)
 
 

@@ -186,7 +186,7 @@ def _page(found: TableInfo) -> Iterable[str]:
         if names:
             yield f"{title}: {', '.join(names)}"
     if found.options:
-        yield "Options: " + ", ".join(f"{name}={value}" for name, value in found.options)
+        yield "Options: " + ", ".join(f"{name}={value}" for name, value in found.options.items())
 
 
 def _cell(name: str, shown: Any) -> Any:

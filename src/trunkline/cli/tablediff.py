@@ -147,7 +147,7 @@ class _Json:
     def __init__(self, found: Any, limit: int) -> None:
         self._found, self._limit = found, limit
 
-    def to_dict(self) -> dict[str, object]:
+    def __json__(self) -> dict[str, object]:
         shown: dict[str, object] = self._found.to_dict(self._limit)
         return shown
 

@@ -49,7 +49,7 @@ def run(
         made = transaction.commits
     lines = [views.committed(commit) for commit in made]
     done = f"All of it is {views.short(transaction.id)}."
-    found = {"id": transaction.id, "commits": [commit.to_dict() for commit in made]}
+    found = {"id": transaction.id, "commits": made}
     run.output.done(found, "\n".join([*lines, done]))
 
 

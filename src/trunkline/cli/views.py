@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.cli.output import Column, Style
 from trunkline.cli.text import aligned, count, duration, fields, human_size, local_time, printable
+from trunkline.model.shape import as_json
 from trunkline.settings import Kind, Scalar, Value, setting
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def commit_header(
 
 def with_batch(commit: Commit, batch: Batch | None) -> Mapping[str, Any]:
     """The commit as JSON has it, with the facts of the batch that made it."""
-    return commit.to_dict() | ({"batch": batch.to_dict()} if batch is not None else {})
+    return {**as_json(commit), **({"batch": batch} if batch is not None else {})}
 
 
 def commit_oneline(commit: Commit, style: Style, names: Sequence[str] = ()) -> str:

@@ -60,16 +60,6 @@ class Drained:
     malformed: int = 0
     error: str = ""
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name.repo,
-            "project": self.name.project,
-            "commits": self.commits,
-            "rows": self.rows,
-            "malformed": self.malformed,
-            "error": self.error or None,
-        }
-
 
 @dataclass
 class _Held:

@@ -24,6 +24,15 @@ SAMPLES = 20
 
 
 @dataclass(frozen=True, slots=True)
+class PlanSample:
+    """One datum of a plan: what becomes of it, and why."""
+
+    action: str
+    reason: str
+    datum: str
+
+
+@dataclass(frozen=True, slots=True)
 class PipelinePlan:
     """What a pipeline would do: how many datums for which reason, and some of them by name."""
 
@@ -35,29 +44,9 @@ class PipelinePlan:
     keep: int = 0
     drop: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
-    samples: tuple[tuple[str, str, str], ...] = ()
+    samples: tuple[PlanSample, ...] = ()
     downstream: tuple[str, ...] = ()
     note: str = ""
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name.repo,
-            "project": self.name.project,
-            "action": self.action,
-            "version": self.version,
-            "run": self.run,
-            "reuse": self.reuse,
-            "keep": self.keep,
-            "drop": self.drop,
-            "total": self.run + self.reuse + self.keep,
-            "reasons": self.reasons,
-            "samples": [
-                {"action": action, "reason": reason, "datum": text}
-                for action, reason, text in self.samples
-            ],
-            "downstream": list(self.downstream),
-            "note": self.note,
-        }
 
 
 def of_spec(core: Core, version: PipelineVersion) -> Iterator[DatumInfo]:
@@ -156,12 +145,12 @@ def plan_of(
     context = at_heads(core, version, version.spec.output_branch, environment)
     counts: Counter[Verdict] = Counter()
     reasons: Counter[str] = Counter()
-    samples: list[tuple[str, str, str]] = []
+    samples: list[PlanSample] = []
     for one in decide(context):
         counts[one.verdict] += 1
         reasons[_plain(one.reason)] += 1
         if one.verdict is not Verdict.KEEP and len(samples) < SAMPLES:
-            samples.append((str(one.verdict), one.reason, _text(one)))
+            samples.append(PlanSample(str(one.verdict), one.reason, _text(one)))
     if not counts and not note:
         note = _nothing(context)
     return PipelinePlan(

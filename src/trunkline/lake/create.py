@@ -57,9 +57,6 @@ class MigrationReport:
     from_format: int
     to_format: int
 
-    def to_dict(self) -> dict[str, object]:
-        return {"from_format": self.from_format, "to_format": self.to_format}
-
 
 def create_lake(
     folder: Path, addresses: Addresses, options: Options, store_options: Mapping[str, str]

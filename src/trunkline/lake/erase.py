@@ -55,18 +55,6 @@ class ErasureReport:
     logs: int = 0
     """Of so many datums that read or wrote it, what they printed or failed with is gone too."""
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "path": self.path,
-            "versions": self.versions,
-            "bytes": self.bytes,
-            "commits": list(self.commits),
-            "also_at": list(self.also_at),
-            "derived": [edge.to_dict() for edge in self.derived],
-            "removed_from": list(self.removed_from),
-            "logs": self.logs,
-        }
-
 
 def forget(core: Core, ref: Ref) -> Commit:
     """Throw away the data of an old commit; its record and lineage stay. gc frees the bytes."""

@@ -30,9 +30,6 @@ class Problem:
     where: str
     message: str
 
-    def to_dict(self) -> dict[str, object]:
-        return {"kind": self.kind, "where": self.where, "message": self.message}
-
 
 @dataclass
 class FsckReport:
@@ -53,21 +50,6 @@ class FsckReport:
     @property
     def ok(self) -> bool:
         return not self.problems
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "ok": self.ok,
-            "deep": self.deep,
-            "commits": self.commits,
-            "files": self.files,
-            "objects": self.objects,
-            "bytes": self.bytes,
-            "unused_objects": self.unused_objects,
-            "erased_files": self.erased_files,
-            "pending_erasures": self.pending_erasures,
-            "outside_files": self.outside_files,
-            "problems": [problem.to_dict() for problem in self.problems],
-        }
 
 
 def check(core: Core, deep: bool) -> FsckReport:

@@ -44,17 +44,6 @@ class GcReport:
     deletions: int = 0
     """So many branches, tags, repos and pipelines that were deleted cannot be had back now."""
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "commits": self.commits,
-            "objects": self.objects,
-            "bytes": self.bytes,
-            "kept_objects": self.kept_objects,
-            "waiting_commits": self.waiting_commits,
-            "dry_run": self.dry_run,
-            "deletions": self.deletions,
-        }
-
 
 def collect(core: Core, grace_seconds: float, dry_run: bool) -> GcReport:
     grace = int(grace_seconds * 1_000_000)

@@ -31,23 +31,6 @@ class CommitSet:
     batches: dict[str, Batch] = field(default_factory=dict)
     """What is known of those that a stream or an ingest made, by repo."""
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            "commits": [
-                {
-                    **commit.to_dict(),
-                    "provenance": [s.to_dict() for s in self.sources.get(str(commit.repo), ())],
-                    **self._batch(commit),
-                }
-                for commit in self.commits
-            ],
-        }
-
-    def _batch(self, commit: Commit) -> dict[str, object]:
-        found = self.batches.get(str(commit.repo))
-        return {"batch": found.to_dict()} if found else {}
-
 
 def first_parents(core: Core, ref: Ref, limit: int | None) -> list[Commit]:
     """A branch's own commits, newest first; before them one that is not finished."""

@@ -57,14 +57,6 @@ class Adoption:
     was_held: bool
     took_store: bool
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "lake": self.lake,
-            "origin": self.origin,
-            "was_held": self.was_held,
-            "took_store": self.took_store,
-        }
-
 
 def read_mark(objects: ObjectStore) -> Mark | None:
     try:

@@ -17,6 +17,7 @@ from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, Origin
 from trunkline.model.files import Change
 from trunkline.model.refs import Ref
+from trunkline.model.shape import as_json
 from trunkline.storage.catalog import Session, commits
 from trunkline.storage.catalog.commits import Link
 
@@ -48,18 +49,6 @@ class MergeReport:
             decided = len(self.conflicts) - len(self.unresolved)
             parts.append(f"{len(self.conflicts):,} conflict(s), {decided:,} decided")
         return ", ".join(parts)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "source": self.source,
-            "target": self.target,
-            "base": self.base,
-            "changes": [change.to_dict() for change in self.changes],
-            "conflicts": [conflict.to_dict() for conflict in self.conflicts],
-            "commit": self.commit.to_dict() if self.commit else None,
-            "fast_forward": self.fast_forward,
-            "dry_run": self.dry_run,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +226,6 @@ def _refuse_conflicts(conflicts: tuple[PathConflict, ...], verb: str) -> None:
         more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
         raise MergeConflict(
             f"Cannot {verb}: both sides changed {listed}{more}.",
-            conflicts=[conflict.to_dict() for conflict in conflicts],
+            conflicts=as_json(conflicts),
             hint="Choose with --strategy ours|theirs, or per path with --ours GLOB, --theirs GLOB.",
         )

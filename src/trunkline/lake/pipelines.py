@@ -64,15 +64,6 @@ class Applied:
     version: int
     job: str | None
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name.repo,
-            "project": self.name.project,
-            "action": self.action,
-            "version": self.version,
-            "job": self.job,
-        }
-
 
 def apply(
     core: Core,

@@ -32,19 +32,6 @@ class RewindPlan:
     late: int
     readers: tuple[RepoName, ...]
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name.repo,
-            "project": self.name.project,
-            "commit": self.commit,
-            "batch": self.batch,
-            "position": self.position,
-            "commits": self.commits,
-            "rows": self.rows,
-            "late": self.late,
-            "readers": [str(name) for name in self.readers],
-        }
-
 
 def plan(core: Core, name: RepoName, to: str) -> RewindPlan:
     with core.database.read() as session:

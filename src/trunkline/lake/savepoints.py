@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from trunkline.errors import AlreadyExists, BranchMoved, CheckpointDamaged, NotFound
@@ -25,8 +25,9 @@ from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, Origin, RepoKind, RepoName
 from trunkline.model.entries import Entry
 from trunkline.model.refs import Ref
+from trunkline.model.shape import INTERNAL
 from trunkline.model.streams import Batch
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 from trunkline.storage.catalog import commits, refs
 from trunkline.storage.objects.loose import loose
 
@@ -46,18 +47,7 @@ class Savepoint:
     batch: int
     made: Moment
     bytes: int
-    state: Mapping[str, Any]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            "repo": str(self.repo),
-            "commit": self.commit,
-            "epoch": self.epoch,
-            "batch": self.batch,
-            "made": to_rfc3339(self.made),
-            "bytes": self.bytes,
-        }
+    state: Mapping[str, Any] = field(default_factory=dict, metadata=INTERNAL)
 
 
 def savepoint(core: Core, name: RepoName, batch: Batch, author: str) -> Commit:

@@ -40,17 +40,6 @@ class Steered:
     position: dict[str, Any]
     job: str | None
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name.repo,
-            "project": self.name.project,
-            "epoch": self.epoch,
-            "batch": self.batch,
-            "commit": self.commit,
-            "position": self.position,
-            "job": self.job,
-        }
-
 
 def require_flow(
     session: Session, name: RepoName, kind: str = "stream"

@@ -31,9 +31,6 @@ class Side:
             return cls(None, None)
         return cls(line_size(line), line_hash(line).decode())
 
-    def to_dict(self) -> dict[str, object]:
-        return {"size": self.size, "hash": self.hash}
-
 
 @dataclass(frozen=True, slots=True)
 class PathConflict:
@@ -44,15 +41,6 @@ class PathConflict:
     ours: Side
     theirs: Side
     chosen: str | None = None
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "path": self.path,
-            "base": self.base.to_dict(),
-            "ours": self.ours.to_dict(),
-            "theirs": self.theirs.to_dict(),
-            "chosen": self.chosen,
-        }
 
 
 class Resolver:

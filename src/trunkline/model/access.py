@@ -15,7 +15,7 @@ from trunkline.errors import InvalidName, Usage
 from trunkline.model.commits import RepoName
 from trunkline.model.paths import validate_name
 from trunkline.model.suggest import did_you_mean, shown
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 
 LAKE = ""
 """The scope that is the whole lake; others are `project` and `project/repo`."""
@@ -147,16 +147,6 @@ class Principal:
         """Where rights begin. Limits may begin below what was granted, and the other way around."""
         return {one.scope for one in (*self.grants, *(self.limits or ()))}
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "roles": roles_of(self.grants),
-            "limits": roles_of(self.limits) if self.limits is not None else None,
-            "token": self.token,
-            "expires": to_rfc3339(self.expires) if self.expires is not None else None,
-        }
-
 
 def owner_of_lake(name: str) -> Principal:
     """Who has the lake in a folder of their own: everything is theirs."""
@@ -190,16 +180,6 @@ class User:
     email: str = ""
     grants: Grants = ()
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "email": self.email,
-            "disabled": self.disabled,
-            "has_password": self.has_password,
-            "roles": roles_of(self.grants),
-            "created": to_rfc3339(self.created),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class TokenInfo:
@@ -218,22 +198,6 @@ class TokenInfo:
     revoked: Moment | None = None
     limits: Grants | None = None
 
-    def to_dict(self) -> dict[str, object]:
-        def moment(at: int | None) -> str | None:
-            return to_rfc3339(at) if at is not None else None
-
-        return {
-            "id": self.id,
-            "owner": self.owner,
-            "kind": self.kind,
-            "note": self.note,
-            "limits": roles_of(self.limits) if self.limits is not None else None,
-            "created": moment(self.created),
-            "expires": moment(self.expires),
-            "last_used": moment(self.last_used),
-            "revoked": moment(self.revoked),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
@@ -243,14 +207,6 @@ class NewToken:
     token: str = field(repr=False)
     s3_access_key: str = ""
     s3_secret: str = field(default="", repr=False)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            **self.info.to_dict(),
-            "token": self.token,
-            "s3_access_key": self.s3_access_key,
-            "s3_secret": self.s3_secret,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,16 +222,3 @@ class AuditEntry:
     address: str = ""
     request: str = ""
     detail: str = ""
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "position": self.position,
-            "at": to_rfc3339(self.at),
-            "who": self.who,
-            "action": self.action,
-            "target": self.target,
-            "outcome": self.outcome,
-            "address": self.address,
-            "request": self.request,
-            "detail": self.detail,
-        }

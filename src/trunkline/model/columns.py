@@ -40,21 +40,6 @@ class ColumnNode:
         made = f"by {self.pipeline}" if self.pipeline else ""
         return ", ".join(filter(None, (made, self.note, "shown above" if self.seen else "")))
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "text": self.text,
-            "project": self.repo.project,
-            "repo": self.repo.repo,
-            "commit": self.commit or None,
-            "table": self.table,
-            "column": self.column,
-            "pipeline": self.pipeline or None,
-            "note": self.note,
-            "seen": self.seen,
-            "hidden": self.hidden,
-            "below": [one.to_dict() for one in self.below],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
@@ -66,10 +51,3 @@ class ColumnLineage:
     ref: str
     columns: tuple[ColumnNode, ...]
     down: tuple[ColumnNode, ...] = ()
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "ref": self.ref,
-            "columns": [one.to_dict() for one in self.columns],
-            "down": [one.to_dict() for one in self.down],
-        }

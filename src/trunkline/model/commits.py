@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trunkline.model.display import fields
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.shape import INTERNAL, as_json
+from trunkline.model.time import Moment
 
 DEFAULT_PROJECT = "default"
 DEFAULT_BRANCH = "main"
@@ -49,20 +50,11 @@ class Project:
     created: Moment
     repos: int = 0
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "description": self.description,
-            "repos": self.repos,
-            "created": to_rfc3339(self.created),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Repo:
     """A versioned tree of files. `size` is that of the head of its default branch."""
 
-    key: int = field(repr=False)
     name: RepoName
     kind: RepoKind
     description: str
@@ -70,21 +62,10 @@ class Repo:
     branches: tuple[str, ...] = ()
     size: int = 0
     files: int = 0
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name.repo,
-            "project": self.name.project,
-            "kind": str(self.kind),
-            "description": self.description,
-            "size": self.size,
-            "files": self.files,
-            "branches": list(self.branches),
-            "created": to_rfc3339(self.created),
-        }
+    key: int = field(default=0, repr=False, metadata=INTERNAL)
 
     def _repr_html_(self) -> str:
-        return fields(f"Repo {self.name}", self.to_dict())
+        return fields(f"Repo {self.name}", as_json(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +89,10 @@ class Commit:
     files: int = 0
     size: int = 0
     merged: tuple[str, ...] = ()
-    root: str | None = field(default=None, repr=False)
-    root_hash: str | None = field(default=None, repr=False)
-    depth: int = field(default=1, repr=False)
-    generation: int = field(default=1, repr=False)
+    root: str | None = field(default=None, repr=False, metadata=INTERNAL)
+    root_hash: str | None = field(default=None, repr=False, metadata=INTERNAL)
+    depth: int = field(default=1, repr=False, metadata=INTERNAL)
+    generation: int = field(default=1, repr=False, metadata=INTERNAL)
     forgotten: Moment | None = None
 
     @property
@@ -122,27 +103,8 @@ class Commit:
     def short_id(self) -> str:
         return self.id[:12]
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            "repo": self.repo.repo,
-            "project": self.repo.project,
-            "branch": self.branch,
-            "parent": self.parent,
-            "parents": list(self.parents),
-            "message": self.message,
-            "author": self.author,
-            "started": to_rfc3339(self.started),
-            "finished": to_rfc3339(self.finished) if self.finished is not None else None,
-            "size": self.size,
-            "files": self.files,
-            "origin": str(self.origin),
-            "error": self.error,
-            "forgotten": to_rfc3339(self.forgotten) if self.forgotten is not None else None,
-        }
-
     def _repr_html_(self) -> str:
-        return fields(f"Commit {self.short_id} of {self.repo}", self.to_dict())
+        return fields(f"Commit {self.short_id} of {self.repo}", as_json(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,16 +116,6 @@ class Branch:
     head: str | None
     created: Moment
     open: str | None = None
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "repo": self.repo.repo,
-            "project": self.repo.project,
-            "head": self.head,
-            "open": self.open,
-            "created": to_rfc3339(self.created),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +129,6 @@ class Tag:
     author: str
     created: Moment
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "repo": self.repo.repo,
-            "project": self.repo.project,
-            "commit": self.commit,
-            "message": self.message,
-            "author": self.author,
-            "created": to_rfc3339(self.created),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class RepoCommit:
@@ -195,6 +136,3 @@ class RepoCommit:
 
     repo: RepoName
     id: str
-
-    def to_dict(self) -> dict[str, object]:
-        return {"project": self.repo.project, "repo": self.repo.repo, "id": self.id}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trunkline.model.commits import RepoName
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 
 KINDS = ("repo", "branch", "tag", "pipeline", "env", "project", "commit")
 """What a deletion can be looked at of before it is done; a commit is forgotten."""
@@ -31,20 +31,6 @@ class Deleted:
     def name(self) -> str:
         return f"{self.repo}@{self.ref}" if self.ref else str(self.repo)
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "repo": self.repo.repo,
-            "project": self.repo.project,
-            "ref": self.ref,
-            "commit": self.commit,
-            "author": self.author,
-            "at": to_rfc3339(self.at),
-            "until": to_rfc3339(self.until),
-            "takes": list(self.takes),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Undeleted:
@@ -54,9 +40,6 @@ class Undeleted:
     name: str
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
-        return {"kind": self.kind, "name": self.name, "notes": list(self.notes)}
-
 
 @dataclass(frozen=True, slots=True)
 class Reader:
@@ -64,9 +47,6 @@ class Reader:
 
     repo: RepoName
     how: str
-
-    def to_dict(self) -> dict[str, object]:
-        return {"project": self.repo.project, "repo": self.repo.repo, "how": self.how}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +68,3 @@ class Deletion:
     restorable_seconds: float | None = None
     """How long it can be had back at least; None: not at all."""
     notes: tuple[str, ...] = field(default=())
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "commits": self.commits,
-            "files": self.files,
-            "bytes": self.bytes,
-            "takes": list(self.takes),
-            "readers": [one.to_dict() for one in self.readers],
-            "refused": self.refused,
-            "restorable_seconds": self.restorable_seconds,
-            "notes": list(self.notes),
-        }

@@ -37,4 +37,8 @@ def fields(title: str, values: Mapping[str, object]) -> str:
 def _text(value: object) -> str:
     if value is None:
         return ""
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, Mapping):
+        if value.keys() == {"project", "repo"}:
+            return "/".join(map(_text, value.values()))
+        return ", ".join(f"{name}: {_text(item)}" for name, item in value.items())
+    return ", ".join(map(_text, value)) if isinstance(value, list | tuple) else str(value)

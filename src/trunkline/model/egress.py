@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from trunkline.model.commits import RepoName
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +71,3 @@ class Delivery:
     @property
     def is_blocked(self) -> bool:
         return self.state is DeliveryState.WAITING and self.reason.startswith(BLOCKED)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "pipeline": self.pipeline.repo,
-            "project": self.pipeline.project,
-            "commit": self.commit,
-            "target": self.target,
-            "kind": self.kind,
-            "state": str(self.state),
-            "reason": self.reason or None,
-            "attempt": self.attempt,
-            "created": to_rfc3339(self.created),
-            "started": _moment(self.started),
-            "finished": _moment(self.finished),
-            "next_try": _moment(self.next_try),
-            "receipt": dict(self.receipt),
-        }
-
-
-def _moment(micros: int | None) -> str | None:
-    return to_rfc3339(micros) if micros is not None else None

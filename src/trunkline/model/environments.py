@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from trunkline.model.commits import RepoName
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,6 @@ class Environment:
     def origin(self, branch: str) -> str:
         """The branch that one of its own stands for."""
         return self.base if branch == self.name else branch.removeprefix(f"{self.name}.")
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "project": self.project,
-            "name": self.name,
-            "base": self.base,
-            "created": to_rfc3339(self.created),
-            "author": self.author,
-        }
 
 
 class CodeState(StrEnum):
@@ -83,17 +74,6 @@ class PipelineState:
     last_job: str | None = None
     last_state: str | None = None
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name.repo,
-            "project": self.name.project,
-            "state": str(self.state),
-            "version": self.version,
-            "base_version": self.base_version,
-            "last_job": self.last_job,
-            "last_state": self.last_state,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class BranchState:
@@ -106,18 +86,6 @@ class BranchState:
     kind: str
     ahead: int = 0
     behind: int = 0
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "repo": self.repo.repo,
-            "project": self.repo.project,
-            "branch": self.branch,
-            "base": self.base,
-            "state": str(self.state),
-            "kind": self.kind,
-            "ahead": self.ahead,
-            "behind": self.behind,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +105,6 @@ class EnvironmentStatus:
             one.state.is_own for one in inputs
         )
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            **self.environment.to_dict(),
-            "changed": self.changed,
-            "unfinished": self.unfinished,
-            "pipelines": [one.to_dict() for one in self.pipelines],
-            "branches": [one.to_dict() for one in self.branches],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -155,15 +114,6 @@ class Step:
     name: RepoName
     action: str
     detail: str = ""
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "what": self.what,
-            "name": self.name.repo,
-            "project": self.name.project,
-            "action": self.action,
-            "detail": self.detail,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,18 +132,6 @@ class EnvironmentReport:
     started: int = 0
     dry_run: bool = False
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "environment": self.environment.to_dict(),
-            "action": self.action,
-            "steps": [one.to_dict() for one in self.steps],
-            "conflicts": list(self.conflicts),
-            "set": self.set_id,
-            "published": self.published,
-            "started": self.started,
-            "dry_run": self.dry_run,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class CodeDiff:
@@ -204,16 +142,6 @@ class CodeDiff:
     version: int
     base_version: int
     text: str
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name.repo,
-            "project": self.name.project,
-            "state": str(self.state),
-            "version": self.version,
-            "base_version": self.base_version,
-            "text": self.text,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,19 +161,6 @@ class TableDelta:
     samples: tuple[dict[str, Any], ...] = ()
     error: str = ""
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "path": self.path,
-            "columns": list(self.columns),
-            "key": list(self.key),
-            "added": self.added,
-            "removed": self.removed,
-            "changed": self.changed,
-            "rows": self.rows,
-            "samples": list(self.samples),
-            "error": self.error,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class RepoDelta:
@@ -264,22 +179,6 @@ class RepoDelta:
     """The first paths that differ, each with a sign before it."""
     tables: tuple[TableDelta, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "repo": self.repo.repo,
-            "project": self.repo.project,
-            "branch": self.branch,
-            "base": self.base,
-            "state": str(self.state),
-            "kind": self.kind,
-            "added": self.added,
-            "removed": self.removed,
-            "modified": self.modified,
-            "bytes": self.bytes,
-            "paths": list(self.paths),
-            "tables": [one.to_dict() for one in self.tables],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentDiff:
@@ -288,10 +187,3 @@ class EnvironmentDiff:
     environment: Environment
     code: tuple[CodeDiff, ...]
     repos: tuple[RepoDelta, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "environment": self.environment.to_dict(),
-            "code": [one.to_dict() for one in self.code],
-            "repos": [one.to_dict() for one in self.repos],
-        }

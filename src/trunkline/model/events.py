@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trunkline.model.commits import RepoName
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 
 PROGRESS = "progress"
 """The kind that says how far a job is. Only the newest of each job is kept, and not for long."""
@@ -27,13 +27,3 @@ class Event:
     def is_lasting(self) -> bool:
         """Whether a power cut cannot undo it, and give its position to another."""
         return self.kind != PROGRESS and self.facts.get("state") != "running"
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "position": self.position,
-            "at": to_rfc3339(self.at),
-            "kind": self.kind,
-            "project": self.repo.project,
-            "repo": self.repo.repo,
-            **self.facts,
-        }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 
 
 class Action(StrEnum):
@@ -105,21 +105,3 @@ class CheckRecord:
     job: str
     at: Moment
     result: CheckResult
-
-    def to_dict(self) -> dict[str, object]:
-        one = self.result
-        return {
-            "pipeline": self.pipeline,
-            "job": self.job,
-            "at": to_rfc3339(self.at),
-            "name": one.name,
-            "kind": one.kind.value,
-            "action": one.action.value,
-            "state": one.state.value,
-            "table": one.table or None,
-            "rows": one.rows,
-            "broken": one.broken,
-            "rate": one.rate,
-            "said": one.said or None,
-            "samples": list(one.samples),
-        }

@@ -24,9 +24,6 @@ class FileInfo:
     def name(self) -> str:
         return self.path.rstrip("/").rsplit("/", 1)[-1]
 
-    def to_dict(self) -> dict[str, object]:
-        return {"path": self.path, "type": str(self.type), "size": self.size, "hash": self.hash}
-
 
 class ChangeKind(StrEnum):
     ADDED = "added"
@@ -44,11 +41,3 @@ class Change:
     new_size: int | None
     old_hash: str | None = None
     new_hash: str | None = None
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "path": self.path,
-            "change": str(self.change),
-            "old_size": self.old_size,
-            "new_size": self.new_size,
-        }

@@ -8,8 +8,9 @@ from typing import Any
 
 from trunkline.model.commits import RepoName
 from trunkline.model.display import fields
+from trunkline.model.shape import as_json
 from trunkline.model.streams import Batch, FlowState, Position
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +27,6 @@ class InputLag:
     commits: int = 0
     seconds: float = 0.0
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "project": self.repo.project,
-            "repo": self.repo.repo,
-            "branch": self.branch,
-            "read": self.read,
-            "lag_commits": self.commits,
-            "lag_seconds": round(self.seconds, 3),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Speed:
@@ -46,14 +36,6 @@ class Speed:
     last_rows_per_second: float = 0.0
     p50: float | None = None
     p99: float | None = None
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "rows_per_second": round(self.rows_per_second, 3),
-            "last_rows_per_second": round(self.last_rows_per_second, 3),
-            "batch_seconds_p50": _rounded(self.p50),
-            "batch_seconds_p99": _rounded(self.p99),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +68,6 @@ class FlowStatus:
             return None
         return max(self.now - self.last.at, 0) / 1_000_000
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name.repo,
-            "project": self.name.project,
-            "state": str(self.state),
-            "reason": self.reason or None,
-            "epoch": self.epoch,
-            "batch": self.batch,
-            "commit": self.commit,
-            "last_batch": self.last.to_dict() if self.last else None,
-            "last_batch_age": _rounded(self.age),
-            **self.speed.to_dict(),
-            "malformed": self.malformed,
-            "updated": to_rfc3339(self.updated),
-            "now": to_rfc3339(self.now),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class StreamStatus(FlowStatus):
@@ -111,6 +76,10 @@ class StreamStatus(FlowStatus):
     trigger: str = ""
     kind: str = ""
     inputs: tuple[InputLag, ...] = ()
+    lag_commits: int = field(init=False, default=0)
+    lag_seconds: float = field(init=False, default=0.0)
+    """Of all inputs together: the sum, and the longest."""
+
     watermark: Moment | None = None
     late: int = 0
     skipped: int = 0
@@ -119,38 +88,18 @@ class StreamStatus(FlowStatus):
     seconds: float | None = None
     """How long the newest batch took, whether it made a commit or not."""
 
-    @property
-    def lag_commits(self) -> int:
-        return sum(one.commits for one in self.inputs)
-
-    @property
-    def lag_seconds(self) -> float:
-        return max((one.seconds for one in self.inputs), default=0.0)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lag_commits", sum(one.commits for one in self.inputs))
+        longest = max((one.seconds for one in self.inputs), default=0.0)
+        object.__setattr__(self, "lag_seconds", longest)
 
     @property
     def watermark_behind(self) -> float | None:
         """Seconds from the watermark to now."""
         return None if self.watermark is None else (self.now - self.watermark) / 1_000_000
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            **FlowStatus.to_dict(self),
-            "trigger": self.trigger,
-            "kind": self.kind or None,
-            "inputs": [one.to_dict() for one in self.inputs],
-            "lag_commits": self.lag_commits,
-            "lag_seconds": round(self.lag_seconds, 3),
-            "watermark": _moment(self.watermark),
-            "watermark_behind": _rounded(self.watermark_behind),
-            "late": self.late,
-            "skipped": self.skipped,
-            "state_rows": self.state_rows,
-            "state_bytes": self.state_bytes,
-            "seconds": _rounded(self.seconds),
-        }
-
     def _repr_html_(self) -> str:
-        return fields(f"Stream {self.name}", self.to_dict())
+        return fields(f"Stream {self.name}", as_json(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,29 +110,10 @@ class IngestStatus(FlowStatus):
 
     source: str = ""
     interval: float = 1.0
-    holder: str | None = None
+    worker: str | None = None
     rows: int = 0
     position: Position = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            **FlowStatus.to_dict(self),
-            "source": self.source,
-            "interval": self.interval,
-            "worker": self.holder,
-            "rows": self.rows,
-            "position": dict(self.position),
-            "facts": dict(self.facts),
-        }
-
     def _repr_html_(self) -> str:
-        return fields(f"Ingest {self.name}", self.to_dict())
-
-
-def _moment(micros: int | None) -> str | None:
-    return to_rfc3339(micros) if micros is not None else None
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 6)
+        return fields(f"Ingest {self.name}", as_json(self))

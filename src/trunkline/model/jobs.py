@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trunkline.model.commits import RepoName
+from trunkline.model.shape import INTERNAL
 from trunkline.model.streams import Batch
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 from trunkline.model.told import Kind, Told, put_in_words
 
 
@@ -59,15 +60,6 @@ class JobInput:
     branch: str
     commit: str | None
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "project": self.repo.project,
-            "repo": self.repo.repo,
-            "branch": self.branch,
-            "commit": self.commit,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -89,9 +81,6 @@ class Counts:
     spark_jobs: tuple[int, ...] = ()
     rows_in: int | None = None
     rows_out: int | None = None
-
-    def to_dict(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +104,18 @@ class Job:
     counts: Counts = Counts()
     inputs: tuple[JobInput, ...] = ()
     output_commit: str | None = None
-    index: str | None = field(default=None, repr=False)
-    index_hash: str | None = field(default=None, repr=False)
-    digest: str = field(default="", repr=False)
-    fence: int = field(default=0, repr=False)
+    index: str | None = field(default=None, repr=False, metadata=INTERNAL)
+    index_hash: str | None = field(default=None, repr=False, metadata=INTERNAL)
+    digest: str = field(default="", repr=False, metadata=INTERNAL)
+    fence: int = field(default=0, repr=False, metadata=INTERNAL)
     worker: str | None = None
     spark_application: str | None = None
     priority: int = 0
     backfill: str | None = None
-    replay: str = field(default="", repr=False)
+    replay: str = field(default="", repr=False, metadata=INTERNAL)
     """The rule whose quarantined rows it makes again, or * for all; "" if it is no such job."""
-    lane: str = field(default="", repr=False)
-    """"stream" for jobs of streams, whose units of work are batches and not datums."""
+    is_stream: bool = False
+    """Of a stream the units of work are batches and not datums."""
 
     environment: str = ""
     """The one that it runs in; "" if in none."""
@@ -140,35 +129,8 @@ class Job:
         return self.state is JobState.FAILURE or self.told_reason.kind is Kind.TIMED_OUT
 
     @property
-    def is_stream(self) -> bool:
-        return self.lane == "stream"
-
-    @property
     def short_id(self) -> str:
         return self.id[:12]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            "pipeline": self.pipeline.repo,
-            "project": self.pipeline.project,
-            "version": self.version,
-            "branch": self.branch,
-            "environment": self.environment,
-            "state": str(self.state),
-            "reason": self.reason,
-            "cause": self.cause,
-            "attempt": self.attempt,
-            **self.counts.to_dict(),
-            "created": to_rfc3339(self.created),
-            "started": _moment(self.started),
-            "finished": _moment(self.finished),
-            "input_commits": [one.to_dict() for one in self.inputs],
-            "output_commit": self.output_commit,
-            "worker": self.worker,
-            "spark_application": self.spark_application,
-            "backfill": self.backfill,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,16 +142,6 @@ class DatumInput:
     path: str
     join_on: str = ""
     group_by: str = ""
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "project": self.repo.project,
-            "repo": self.repo.repo,
-            "path": self.path,
-            "join_on": self.join_on,
-            "group_by": self.group_by,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,21 +160,6 @@ class DatumInfo:
     bytes_in: int = 0
     bytes_out: int = 0
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            "state": str(self.state),
-            "reason": self.reason,
-            "inputs": [one.to_dict() for one in self.inputs],
-            "job": self.job,
-            "error": self.error,
-            "tries": self.tries,
-            "seconds": round(self.seconds, 6),
-            "outputs": self.outputs,
-            "bytes_in": self.bytes_in,
-            "bytes_out": self.bytes_out,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
@@ -234,16 +171,6 @@ class LogLine:
     datum: str
     stream: str
     text: str
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "at": to_rfc3339(self.at),
-            "job": self.job,
-            "pipeline": self.pipeline,
-            "datum": self.datum,
-            "stream": self.stream,
-            "text": self.text,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,10 +194,6 @@ class RunEvent:
     batch: Batch | None = None
 
 
-def _moment(micros: int | None) -> str | None:
-    return to_rfc3339(micros) if micros is not None else None
-
-
 @dataclass(frozen=True, slots=True)
 class Backfill:
     """Jobs for commits of the past. Its progress is that of its jobs."""
@@ -285,18 +208,3 @@ class Backfill:
     total: int = 0
     done: int = 0
     failed: int = 0
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            "pipeline": self.pipeline.repo,
-            "project": self.pipeline.project,
-            "branch": self.branch,
-            "span": self.span,
-            "state": self.state,
-            "total": self.total,
-            "done": self.done,
-            "failed": self.failed,
-            "created": to_rfc3339(self.created),
-            "author": self.author,
-        }

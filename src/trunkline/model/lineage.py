@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from trunkline.model.commits import RepoName
 
@@ -42,30 +41,6 @@ class LineageNode:
         """What is there, and nothing more can be told of."""
         return cls(HIDDEN, "hidden")
 
-    def facts(self) -> dict[str, object]:
-        """Everything but what is below."""
-        return {
-            "kind": self.kind,
-            "text": self.text,
-            "detail": self.detail,
-            "project": self.repo.project if self.repo else None,
-            "repo": self.repo.repo if self.repo else None,
-            "commit": self.commit,
-            "path": self.path,
-            "size": self.size,
-            "files": self.files,
-            "pipeline": str(self.pipeline) if self.pipeline else None,
-            "version": self.version,
-            "code": self.code,
-            "job": self.job,
-            "datum": self.datum,
-            "seen": self.seen,
-            "more": self.more,
-        }
-
-    def to_dict(self) -> dict[str, object]:
-        return {**self.facts(), "below": [node.to_dict() for node in self.below]}
-
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
@@ -74,14 +49,6 @@ class Lineage:
     root: LineageNode
     up: tuple[LineageNode, ...] = ()
     down: tuple[LineageNode, ...] = ()
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "ref": self.root.text,
-            **self.root.facts(),
-            "up": [node.to_dict() for node in self.up],
-            "down": [node.to_dict() for node in self.down],
-        }
 
     def to_dot(self) -> str:
         """For Graphviz: arrows lead from what was read to what was made."""
@@ -96,7 +63,8 @@ class Lineage:
         return sheet.text()
 
 
-class GraphEdge(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
     """A pipeline reads a repo under a name. Without `starts` its commits start nothing."""
 
     source: str
@@ -118,25 +86,13 @@ class GraphNode:
     def is_pipeline(self) -> bool:
         return self.kind in ("pipeline", "stream", "ingest")
 
-    def to_dict(self) -> dict[str, object]:
-        return {"name": self.name, "kind": self.kind, "state": self.state, "detail": self.detail}
-
 
 @dataclass(frozen=True, slots=True)
 class Graph:
     """Which pipelines read which repos."""
 
     nodes: tuple[GraphNode, ...]
-    edges: tuple[tuple[str, str, str] | GraphEdge, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "nodes": [node.to_dict() for node in self.nodes],
-            "edges": [
-                {"from": edge.source, "to": edge.target, "name": edge.label, "starts": edge.starts}
-                for edge in (GraphEdge(*edge) for edge in self.edges)
-            ],
-        }
+    edges: tuple[GraphEdge, ...]
 
     def to_dot(self) -> str:
         """For Graphviz; a dashed arrow starts nothing."""
@@ -144,7 +100,7 @@ class Graph:
         for node in self.nodes:
             detail = ", ".join(filter(None, (node.state, node.detail)))
             sheet.box(node.name, detail, _SHAPES.get(node.kind, "box"))
-        for edge in (GraphEdge(*edge) for edge in self.edges):
+        for edge in self.edges:
             more = [f"label={_quoted(edge.label)}"] * bool(edge.label)
             sheet.arrow(edge.source, edge.target, *more, *(["style=dashed"] * (not edge.starts)))
         return sheet.text()

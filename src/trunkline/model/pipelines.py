@@ -10,7 +10,7 @@ from trunkline.model.egress import Target
 from trunkline.model.expectations import Expectation
 from trunkline.model.inputs import Input
 from trunkline.model.streams import History, IngestSource, Streaming
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 
 
 class Sandbox(StrEnum):
@@ -198,20 +198,3 @@ class PipelineInfo:
     @property
     def state(self) -> str:
         return "paused" if self.paused else "running"
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name.repo,
-            "project": self.name.project,
-            "version": self.version,
-            "state": self.state,
-            "kind": self.kind,
-            "description": self.description,
-            "inputs": [str(name) for name in self.inputs],
-            "schedule": self.schedule or None,
-            "last_job": self.last_job,
-            "last_state": self.last_state,
-            "created": to_rfc3339(self.created),
-            "updated": to_rfc3339(self.updated),
-            "spec": self.spec,
-        }

@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from trunkline.model.commits import RepoName
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.shape import INTERNAL
+from trunkline.model.time import Moment
 
 LATE = "_late"
 """The folder of rows that came after the watermark had passed them, by input."""
@@ -141,8 +142,8 @@ class Batch:
     state_rows: int = 0
     state_bytes: int = 0
     seconds: float = 0.0
-    state: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    passed: bool = field(default=False, repr=False)
+    state: Mapping[str, Any] = field(default_factory=dict, repr=False, metadata=INTERNAL)
+    passed: bool = field(default=False, repr=False, metadata=INTERNAL)
     """Whether batches that made no commit had moved the flow on from where the last one ended."""
     at: Moment | None = field(default=None, compare=False)
     """When its commit was finished, where that was looked up."""
@@ -151,25 +152,6 @@ class Batch:
     def count(self) -> int:
         """How many batches it stands for: more than one only where commits were squashed."""
         return self.number - self.first + 1
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "commit": self.commit,
-            "at": _moment(self.at),
-            "epoch": self.epoch,
-            "first": self.first,
-            "batch": self.number,
-            "start": dict(self.start),
-            "end": dict(self.end),
-            "rows_in": self.rows_in,
-            "rows_out": self.rows_out,
-            "late": self.late,
-            "malformed": self.malformed,
-            "watermark": _moment(self.watermark),
-            "state_rows": self.state_rows,
-            "state_bytes": self.state_bytes,
-            "seconds": round(self.seconds, 6),
-        }
 
 
 class FlowState(StrEnum):
@@ -202,7 +184,3 @@ class Flow:
     holder: str | None = None
     expires: int = 0
     fence: int = 0
-
-
-def _moment(micros: int | None) -> str | None:
-    return to_rfc3339(micros) if micros is not None else None

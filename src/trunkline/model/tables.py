@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 TABLE_FILE = "_table.json"
 """In a table's folder: its format, options and schema. Versioned with the data it describes."""
@@ -82,6 +83,19 @@ class Schema:
     """The columns of a table, in order."""
 
     columns: tuple[Column, ...] = ()
+
+    def __json__(self) -> tuple[Column, ...]:
+        return self.columns
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        columns = handler.generate_schema(tuple[Column, ...])
+        shown = core_schema.plain_serializer_function_ser_schema(
+            cls.__json__, return_schema=columns
+        )
+        return core_schema.no_info_after_validator_function(cls, columns, serialization=shown)
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)

@@ -39,14 +39,6 @@ class Difference:
     samples: tuple[tuple[str, str], ...] = ()
     """Such rows as text, after "-" where only the commit has them, and "+" where it lacks them."""
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "where": self.where,
-            "only_published": self.published,
-            "only_scratch": self.scratch,
-            "samples": [{"side": side, "row": row} for side, row in self.samples],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Verification:
@@ -64,20 +56,6 @@ class Verification:
     differences: tuple[Difference, ...] = ()
     seconds: float = 0.0
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "pipeline": self.pipeline.repo,
-            "project": self.pipeline.project,
-            "commit": self.commit,
-            "verdict": str(self.verdict),
-            "reason": self.reason,
-            "datums": self.datums,
-            "rows": self.rows,
-            "files": self.files,
-            "differences": [one.to_dict() for one in self.differences],
-            "seconds": round(self.seconds, 3),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
@@ -90,11 +68,3 @@ class VerifyReport:
     @property
     def good(self) -> bool:
         return all(one.verdict.is_good for one in self.results)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "results": [one.to_dict() for one in self.results],
-            "versions": dict(self.versions),
-            "good": self.good,
-            "seconds": round(self.seconds, 3),
-        }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,3 @@ class WorkerInfo:
     name: str
     started: Moment | None = None
     jobs: int = 0
-
-    def to_dict(self) -> dict[str, object]:
-        started = None if self.started is None else to_rfc3339(self.started)
-        return {"name": self.name, "started": started, "jobs": self.jobs}

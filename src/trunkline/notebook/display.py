@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import is_dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from trunkline.model.display import table
+from trunkline.model.shape import as_json
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from trunkline.model.jobs import Job, RunEvent
 
 _OURS = "trunkline."
-_HIDDEN = {"spec", "input_commits", "spark_jobs", "download", "process", "upload"}
+_HIDDEN = {"spec", "inputs", "counts", "told_reason", "told_cause"}
 """Fields that say too much for a line."""
 _OVER = ("success", "failure", "unrunnable", "killed")
 
@@ -32,9 +34,9 @@ def listed(values: Sequence[Any]) -> str | None:
     if len(kinds) != 1:
         return None
     (kind,) = kinds
-    if not kind.__module__.startswith(_OURS) or not hasattr(kind, "to_dict"):
+    if not kind.__module__.startswith(_OURS) or not is_dataclass(kind):
         return None
-    shown = ({k: v for k, v in one.to_dict().items() if k not in _HIDDEN} for one in values)
+    shown = ({k: v for k, v in as_json(one).items() if k not in _HIDDEN} for one in values)
     return table(f"{len(values)} × {kind.__name__}", shown)
 
 

@@ -11,6 +11,7 @@ from email.utils import formatdate, make_msgid
 from urllib.parse import unquote, urlsplit
 
 from trunkline.errors import Usage
+from trunkline.model.shape import as_json
 from trunkline.notices.follower import NotNow
 from trunkline.notices.messages import Kind, Message
 from trunkline.notices.sending import Post, signed
@@ -38,7 +39,7 @@ class Webhook:
         self._secret = secret
 
     def send(self, message: Message) -> None:
-        body = json.dumps({"lake": self._lake, **message.to_dict()}).encode()
+        body = json.dumps({"lake": self._lake, **as_json(message), "text": message.title}).encode()
         key = self._secret(SIGNING_SECRET)
         self._post(body, signed(body, key) if key else {})
 
@@ -118,7 +119,8 @@ class Email:
         mail["To"] = ", ".join(self._to)
         mail["Date"] = formatdate()
         mail["Message-ID"] = make_msgid(domain="trunkline")
-        facts = {name: value for name, value in message.to_dict().items() if value}
+        facts = {name: value for name, value in as_json(message).items() if value}
+        facts |= {"pipeline": message.pipeline, "text": message.title}
         lines = [f"{message.title}.", "", f"lake: {self._lake}"]
         mail.set_content("\n".join(lines + [f"{name}: {value}" for name, value in facts.items()]))
         return mail

@@ -7,8 +7,9 @@ from enum import StrEnum
 
 from trunkline.errors import Usage
 from trunkline.model.commits import RepoName
+from trunkline.model.shape import INTERNAL
 from trunkline.model.suggest import did_you_mean
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 
 
 class Kind(StrEnum):
@@ -46,7 +47,7 @@ class Message:
     reason: str = ""
     checks: tuple[str, ...] = ()
     more: int = 0
-    position: int = field(default=0, compare=False)
+    position: int = field(default=0, compare=False, metadata=INTERNAL)
 
     @property
     def title(self) -> str:
@@ -55,16 +56,3 @@ class Message:
 
     def and_more(self, others: int) -> Message:
         return replace(self, more=others)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "kind": str(self.kind),
-            "project": self.pipeline.project,
-            "pipeline": self.pipeline.repo,
-            "text": self.title,
-            "job": self.job or None,
-            "reason": self.reason or None,
-            "checks": list(self.checks),
-            "more": self.more,
-            "at": to_rfc3339(self.at),
-        }

@@ -200,12 +200,3 @@ class Summary:
     def total(self) -> int:
         """The datums that there are now."""
         return self.run + self.keep
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "run": self.run,
-            "keep": self.keep,
-            "drop": self.drop,
-            "total": self.total,
-            "reasons": self.reasons,
-        }

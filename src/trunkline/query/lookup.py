@@ -40,15 +40,6 @@ class Source:
         place = f"{self.repo}@{self.commit.short_id}"
         return place if self.path == "/" else f"{place}:{self.path}"
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.view,
-            "repo": str(self.repo),
-            "path": self.path,
-            "commit": self.commit.id,
-            "note": self.note,
-        }
-
 
 class Lookup:
     """Finds tables by the names that people use in SQL; un-pinned ones at `main` or at a moment."""

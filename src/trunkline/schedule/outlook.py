@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
 
 from trunkline.errors import InvalidSchedule
 from trunkline.lake.core import Core
 from trunkline.lake.pipelines import require
 from trunkline.model.commits import RepoName
-from trunkline.pipelines.cron import slot_name
+from trunkline.model.time import Moment
 from trunkline.schedule.ticks import schedules
 from trunkline.schedule.timetable import timetable
 from trunkline.storage.catalog import Session, pipelines, timing
 from trunkline.storage.catalog.timing import CronRow
 
 
-class NextTick(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NextTick:
     """A tick to come: for which pipeline, in which repo, and when."""
 
     pipeline: RepoName
     repo: RepoName
-    slot: int
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "pipeline": self.pipeline.repo,
-            "project": self.pipeline.project,
-            "repo": self.repo.repo,
-            "at": slot_name(self.slot),
-        }
+    at: Moment
 
 
 def next_ticks(core: Core, pipeline: RepoName | None = None, n: int = 5) -> list[NextTick]:
@@ -44,7 +37,7 @@ def next_ticks(core: Core, pipeline: RepoName | None = None, n: int = 5) -> list
             rows = timing.crons(session, require(session, pipeline).repo)
         names = {row.repo: row.name for row in pipelines.all_pipelines(session)}
     ahead = [_ticks(names[row.pipeline], row, now) for row in rows]
-    return list(islice(heapq.merge(*ahead, key=lambda tick: tick.slot), n))
+    return list(islice(heapq.merge(*ahead, key=lambda tick: tick.at), n))
 
 
 def _ticks(pipeline: RepoName, row: CronRow, now: int) -> Iterator[NextTick]:

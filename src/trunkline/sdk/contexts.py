@@ -18,6 +18,7 @@ from pathlib import Path
 
 from trunkline import settings
 from trunkline.errors import AlreadyExists, Failed, InvalidName, NotFound, Usage
+from trunkline.model.shape import INTERNAL
 
 FILE = "contexts.toml"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -29,23 +30,18 @@ class Context:
 
     name: str
     lake: str
-    token: str = field(default="", repr=False)
+    token: str = field(default="", repr=False, metadata=INTERNAL)
     project: str = ""
     current: bool = False
+    has_token: bool = field(init=False, default=False)
+    """Whether there is a token is told; what it is, never."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "has_token", bool(self.token))
 
     @property
     def is_server(self) -> bool:
         return is_address(self.lake)
-
-    def to_dict(self) -> dict[str, object]:
-        """Whether there is a token is told; what it is, never."""
-        return {
-            "name": self.name,
-            "lake": self.lake,
-            "project": self.project or None,
-            "has_token": bool(self.token),
-            "current": self.current,
-        }
 
 
 def is_address(text: str) -> bool:

@@ -29,17 +29,6 @@ class Exported:
     note: str
     receipt: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "repo": self.repo.repo,
-            "project": self.repo.project,
-            "commit": self.commit,
-            "path": self.path,
-            "kind": self.kind,
-            "note": self.note,
-            "receipt": dict(self.receipt),
-        }
-
 
 class Egress(LakeBase):
     """Output of pipelines on its way to where it is wanted."""

@@ -11,6 +11,7 @@ from trunkline.lake import create
 from trunkline.lake.create import MigrationReport
 from trunkline.lake.identity import Adoption
 from trunkline.model.display import fields, table
+from trunkline.model.shape import as_json
 from trunkline.sdk import places
 from trunkline.sdk.access import Access
 from trunkline.sdk.backups import Backups
@@ -166,6 +167,6 @@ class Lake(
         return f"Lake({self.location!r})"
 
     def _repr_html_(self) -> str:
-        return fields(f"Lake {self.location}", self.status().to_dict()) + table(
-            "Repos", (repo.to_dict() for repo in self.repos())
+        return fields(f"Lake {self.location}", as_json(self.status())) + table(
+            "Repos", map(as_json, self.repos())
         )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from trunkline.lake.core import Core
 from trunkline.model.display import fields
 from trunkline.model.display import table as html_table
+from trunkline.model.shape import as_json
 from trunkline.model.tables import Schema
 from trunkline.tables.physical import check_references
 from trunkline.tables.reading.frames import Frames
@@ -42,7 +43,7 @@ class TableInfo:
     recorded: bool = False
     partition_by: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
 
     @classmethod
@@ -59,27 +60,11 @@ class TableInfo:
             table.recorded,
             spec.partition_by or (table.scans[0].path_columns.names if table.scans else ()),
             spec.key,
-            spec.options,
+            dict(spec.options),
         )
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "path": self.path,
-            "format": self.format,
-            "columns": self.columns.to_list(),
-            "rows": self.rows,
-            "size": self.size,
-            "files": self.files,
-            "recorded": self.recorded,
-            "partition_by": list(self.partition_by),
-            "key": list(self.key),
-            "options": dict(self.options),
-            **({"error": self.error} if self.error else {}),
-        }
-
     def _repr_html_(self) -> str:
-        shown = {k: v for k, v in self.to_dict().items() if k != "columns"}
+        shown = {k: v for k, v in as_json(self).items() if k != "columns"}
         return fields(f"Table {self.name}", shown) + html_table("Columns", self.columns.to_list())
 
 

@@ -17,13 +17,6 @@ class ApplyReport:
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "applied": [one.to_dict() for one in self.applied],
-            "ignored": list(self.ignored),
-            "notes": list(self.notes),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
@@ -32,10 +25,3 @@ class PlanReport:
     pipelines: tuple[PipelinePlan, ...]
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "pipelines": [one.to_dict() for one in self.pipelines],
-            "ignored": list(self.ignored),
-            "notes": list(self.notes),
-        }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trunkline.model.display import table
 from trunkline.model.files import Change, ChangeKind
+from trunkline.model.shape import as_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +19,6 @@ class DiffStat:
     modified: int = 0
     bytes_added: int = 0
     bytes_removed: int = 0
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "added": self.added,
-            "removed": self.removed,
-            "modified": self.modified,
-            "bytes_added": self.bytes_added,
-            "bytes_removed": self.bytes_removed,
-        }
 
 
 class Diff:
@@ -63,7 +55,7 @@ class Diff:
         return f"Diff({self.old!r}, {self.new!r})"
 
     def _repr_html_(self) -> str:
-        return table(f"{self.old} → {self.new}", (change.to_dict() for change in self))
+        return table(f"{self.old} → {self.new}", map(as_json, self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +67,6 @@ class GetReport:
     dest: str
     erased: int = 0
 
-    def to_dict(self) -> dict[str, object]:
-        return {"files": self.files, "bytes": self.bytes, "dest": self.dest, "erased": self.erased}
-
 
 @dataclass(frozen=True, slots=True)
 class OpenCommit:
@@ -86,9 +75,6 @@ class OpenCommit:
     repo: str
     branch: str
     id: str
-
-    def to_dict(self) -> dict[str, object]:
-        return {"repo": self.repo, "branch": self.branch, "id": self.id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,29 +109,3 @@ class Status:
     """The address of the server that it was asked through."""
     context: str = ""
     """The context that says which lake it is."""
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "location": self.location,
-            "catalog": self.catalog,
-            "store": self.store,
-            "project": self.project,
-            "projects": self.projects,
-            "repos": self.repos,
-            "commits": self.commits,
-            "files": self.files,
-            "size": self.size,
-            "open_commits": [commit.to_dict() for commit in self.open_commits],
-            "pipelines": self.pipelines,
-            "jobs_waiting": self.jobs_waiting,
-            "jobs_running": self.jobs_running,
-            "jobs_failed": self.jobs_failed,
-            "streams": self.streams,
-            "ingests": self.ingests,
-            "flows_failed": list(self.flows_failed),
-            "flows_behind": list(self.flows_behind),
-            "undelivered": list(self.undelivered),
-            "held": self.held,
-            **({"server": self.server} if self.server else {}),
-            **({"context": self.context} if self.context else {}),
-        }

@@ -47,16 +47,6 @@ class RunReport:
         bad = sum(one.is_failure or one.state is JobState.UNRUNNABLE for one in self.jobs)
         return bad + ingests + undelivered
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "jobs": [job.to_dict() for job in self.jobs],
-            "ingests": [one.to_dict() for one in self.ingests],
-            "deliveries": [one.to_dict() for one in self.deliveries],
-            "held": list(self.held),
-            "failed": self.failed,
-            "seconds": round(self.seconds, 3),
-        }
-
 
 class Running(LakeBase):
     """The lake as its own worker."""

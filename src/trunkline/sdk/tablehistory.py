@@ -15,7 +15,7 @@ from trunkline.model.commits import Commit
 from trunkline.model.evolution import schema_diff
 from trunkline.model.ids import is_id
 from trunkline.model.refs import Ref
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 from trunkline.sdk.laketable import TableInfo
 from trunkline.tables.describe import describe
 
@@ -40,19 +40,6 @@ class TableVersion:
     files: int = 0
     changes: tuple[str, ...] = ()
     error: str = ""
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "commit": self.commit,
-            "at": to_rfc3339(self.at),
-            "message": self.message,
-            "author": self.author,
-            "rows": self.rows,
-            "size": self.size,
-            "files": self.files,
-            "changes": list(self.changes),
-            **({"error": self.error} if self.error else {}),
-        }
 
 
 @dataclass(frozen=True, slots=True)

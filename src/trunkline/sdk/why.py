@@ -376,5 +376,5 @@ def _timing(core: Core, row: PipelineRow) -> list[str]:
     if words == BY_HAND:
         return [f"It runs only when ticked by hand: trunkline tick {row.name}"]
     ticks = next_ticks(core, row.name, 1)
-    coming = f"; next at {slot_name(ticks[0].slot)}" if ticks else ""
+    coming = f"; next at {slot_name(ticks[0].at)}" if ticks else ""
     return [f"It runs by its schedule, {words}{coming}."]

@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from trunkline.errors import Usage
@@ -31,9 +31,6 @@ class Greeting:
     authenticated: bool
     token: str = field(default="", repr=False)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    def to_dict(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def server_pipe() -> io.FileIO:

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from trunkline.errors import TrunklineError
@@ -175,7 +175,7 @@ def _attend(process: subprocess.Popen[bytes], greeting: Greeting) -> int:
     """Greet it, and wait for its end; how it ended."""
     assert process.stdin is not None
     with suppress(ConnectionError), process.stdin as stdin:
-        stdin.write(json.dumps(greeting.to_dict()).encode() + b"\n")
+        stdin.write(json.dumps(asdict(greeting)).encode() + b"\n")
         stdin.flush()
         return process.wait()
     return process.wait()

@@ -69,19 +69,9 @@ class Ready:
     url: str
     s3_url: str
     workers: int
-    authenticated: bool
+    auth: bool
     setup_token: str = field(default="", repr=False)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "lake": self.lake,
-            "url": self.url,
-            "s3_url": self.s3_url or None,
-            "pid": os.getpid(),
-            "workers": self.workers,
-            "auth": self.authenticated,
-            "setup_token": self.setup_token or None,
-        }
+    pid: int = field(default_factory=os.getpid)
 
 
 def serve(
@@ -217,7 +207,7 @@ class _Serving:
             url=self._public_address(),
             s3_url=self._s3_address,
             workers=self._options.workers,
-            authenticated=self._options.authenticated,
+            auth=self._options.authenticated,
             setup_token=_setup_token(self._service),
         )
 

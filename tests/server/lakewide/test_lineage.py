@@ -137,7 +137,7 @@ def test_what_is_seen_is_told_in_full_though_its_first_mention_is_hidden(
 def test_the_graph_leaves_out_what_is_hidden(lake: Lake, as_: As) -> None:
     found = as_("analyst").graph()
     assert [one.name for one in found.nodes] == ["orders", "report"]
-    assert [(edge[0], edge[1]) for edge in found.edges] == [("orders", "report")]
+    assert [(edge.source, edge.target) for edge in found.edges] == [("orders", "report")]
     with pytest.raises(NotFound, match='There is no project "other".'):
         as_("analyst").bound(project="other").graph()
 

@@ -8,6 +8,7 @@ from tests.sdk.conftest import put
 from tests.server.lakewide.conftest import As
 from trunkline import Lake
 from trunkline.errors import InvalidName, NotAllowed, NotFound, Precondition, Usage
+from trunkline.model.shape import as_json
 from trunkline.sdk.remote.lake import RemoteLake
 
 
@@ -16,7 +17,7 @@ def test_status_says_where_the_lake_is_reached(lake: Lake, remote: RemoteLake) -
     lake.start_commit("payroll@main")
     here, there = lake.status(), remote.status()
     assert there.location == remote.location != here.location
-    assert {**there.to_dict(), "location": here.location} == here.to_dict()
+    assert {**as_json(there), "location": here.location} == as_json(here)
     assert remote.bound(project="shop").status().project == "shop"
 
 

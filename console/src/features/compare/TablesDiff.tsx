@@ -39,7 +39,7 @@ function wordsOf({ old, new: now }: Both): string {
   if (!old) return "the whole table is new";
   if (!now) return "the whole table is gone";
   if (old.error || now.error) return now.error || old.error || "";
-  const words = schemaWords(schemaChanges(old.columns.columns, now.columns.columns));
+  const words = schemaWords(schemaChanges(old.columns, now.columns));
   return words.join("; ") || "same columns";
 }
 
@@ -110,10 +110,7 @@ function OneTable({ pair, both }: { pair: Pair; both: Both }) {
   const types = useMemo(
     () =>
       Object.fromEntries(
-        [...(old?.columns.columns ?? []), ...(now?.columns.columns ?? [])].map((one) => [
-          one.name,
-          one.type,
-        ]),
+        [...(old?.columns ?? []), ...(now?.columns ?? [])].map((one) => [one.name, one.type]),
       ),
     [old, now],
   );

@@ -4,7 +4,7 @@ import styles from "./DatumBar.module.css";
 import { countsInWords } from "./words";
 
 /** What became of a job's datums: ran, skipped, failed, as shares and as numbers. */
-export function DatumBar({ job }: { job: Pick<Job, "counts" | "lane"> }) {
+export function DatumBar({ job }: { job: Pick<Job, "counts" | "is_stream"> }) {
   const counts = job.counts;
   const total = counts?.total ?? 0;
   if (!counts || total === 0) return <span className="dim">–</span>;

@@ -63,7 +63,7 @@ function tabsOf(job: Job): Tab[] {
   return [
     { id: "overview", title: "Overview", body: () => <OverviewTab job={job} /> },
     // A stream's work is its batches, which its own screen shows.
-    ...(job.lane === "stream"
+    ...(job.is_stream
       ? []
       : [{ id: "datums", title: "Datums", body: () => <DatumsTab job={job} /> }]),
     { id: "logs", title: "Logs", body: () => <LogsTab job={job} /> },

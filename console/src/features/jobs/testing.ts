@@ -30,11 +30,8 @@ export function job(id: string, repo: string, more: Partial<Job> = {}): Job {
       spark_jobs: [],
     },
     inputs: [],
-    digest: "",
-    fence: 0,
     priority: 0,
-    replay: "",
-    lane: "",
+    is_stream: false,
     environment: "",
     ...more,
   };

@@ -29,12 +29,15 @@ const NONE = {
 };
 
 test("counts say only what there is", () => {
-  const job = { counts: { ...NONE, processed: 1, skipped: 98, failed: 1, total: 100 }, lane: "" };
+  const job = {
+    counts: { ...NONE, processed: 1, skipped: 98, failed: 1, total: 100 },
+    is_stream: false,
+  };
   expect(countsInWords(job)).toBe("100 datums: 1 ran, 98 skipped, 1 failed");
-  expect(countsInWords({ counts: NONE, lane: "" })).toBe("no datums");
-  const batch = { counts: { ...NONE, processed: 1, total: 1 }, lane: "stream" };
+  expect(countsInWords({ counts: NONE, is_stream: false })).toBe("no datums");
+  const batch = { counts: { ...NONE, processed: 1, total: 1 }, is_stream: true };
   expect(countsInWords(batch)).toBe("1 batch: 1 ran");
-  const checked = { counts: { ...NONE, skipped: 2, total: 3 }, lane: "" };
+  const checked = { counts: { ...NONE, skipped: 2, total: 3 }, is_stream: false };
   expect(countsInWords({ ...checked, state: "running" })).toBe("3 datums: 2 skipped");
   expect(countsInWords({ ...checked, state: "failure" })).toBe("3 datums: 2 skipped, 1 not kept");
 });

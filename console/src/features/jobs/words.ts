@@ -33,11 +33,11 @@ export function causeInWords(cause: string): string {
 
 const GIVEN_UP = new Set<string | undefined>(["failure", "killed"]);
 
-export const unitOf = (job: Pick<Job, "lane">): [one: string, many: string] =>
-  job.lane === "stream" ? ["batch", "batches"] : ["datum", "datums"];
+export const unitOf = (job: Pick<Job, "is_stream">): [one: string, many: string] =>
+  job.is_stream ? ["batch", "batches"] : ["datum", "datums"];
 
 /** "4 datums: 1 ran, 3 skipped". */
-export function countsInWords(job: Pick<Job, "counts" | "lane"> & Partial<Job>): string {
+export function countsInWords(job: Pick<Job, "counts" | "is_stream"> & Partial<Job>): string {
   const { processed = 0, skipped = 0, failed = 0, recovered = 0, total = 0 } = job.counts ?? {};
   const [one, many] = unitOf(job);
   if (total === 0) return `no ${many}`;

@@ -33,8 +33,7 @@ export function rowWords({ rows_in, rows_out }: Schema<"Counts">): string {
     : `${count(rows_in)} → ${count(rows_out)}`;
 }
 
-export const unitOf = (job: Pick<Job, "lane">): string =>
-  job.lane === "stream" ? "batch" : "datum";
+export const unitOf = (job: Pick<Job, "is_stream">): string => (job.is_stream ? "batch" : "datum");
 
 /** `3 new, 1 input changed`. That others are unchanged is said only where it is all there is. */
 export function reasonWords(reasons: Record<string, number>): string {

@@ -35,7 +35,7 @@ export function TablesTab({ repo }: { repo: RepoName }) {
     {
       id: "columns",
       title: "Columns",
-      cell: (table) => table.error || table.columns.columns.map((one) => one.name).join(", "),
+      cell: (table) => table.error || table.columns.map((one) => one.name).join(", "),
       wide: true,
     },
     {

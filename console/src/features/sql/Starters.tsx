@@ -8,7 +8,7 @@ import styles from "./Sql.module.css";
 
 /** Queries that somebody who sees these tables for the first time may want. */
 export function starters(tables: TableInfo[]): { title: string; text: string }[] {
-  const readable = tables.filter((table) => !table.error && table.columns.columns.length > 0);
+  const readable = tables.filter((table) => !table.error && table.columns.length > 0);
   const first = readable[0];
   if (!first) return [{ title: "No tables yet: numbers", text: "SELECT * FROM range(10)" }];
   const name = tableName(first);

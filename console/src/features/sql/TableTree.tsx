@@ -19,7 +19,7 @@ export function TableTree({
   const wanted = text.toLowerCase();
   const has = (table: TableInfo) =>
     table.name.toLowerCase().includes(wanted) ||
-    table.columns.columns.some((column) => column.name.toLowerCase().includes(wanted));
+    table.columns.some((column) => column.name.toLowerCase().includes(wanted));
   const found = tables.filter(has);
   return (
     <nav className={styles.side} aria-label="Tables">
@@ -51,7 +51,7 @@ export function TableTree({
                     </button>
                   </li>
                 )}
-                {table.columns.columns.map((column) => (
+                {table.columns.map((column) => (
                   <li key={column.name}>
                     <button
                       type="button"

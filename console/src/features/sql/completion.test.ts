@@ -7,7 +7,7 @@ import { namespace, revisions, sqlExtension, tableName } from "./completion";
 const table = (name: string, columns: string[], error = ""): TableInfo =>
   ({
     name,
-    columns: { columns: columns.map((one) => ({ name: one, type: "string", nullable: true })) },
+    columns: columns.map((one) => ({ name: one, type: "string", nullable: true })),
     error,
   }) as unknown as TableInfo;
 

@@ -24,7 +24,7 @@ export function namespace(tables: TableInfo[]): SQLNamespace {
       .filter((table) => !table.error)
       .map((table) => [
         tableName(table).replaceAll('"', ""),
-        table.columns.columns.map((column) => ({
+        table.columns.map((column) => ({
           label: column.name,
           detail: column.type,
           type: "property",
@@ -51,7 +51,7 @@ export function revisions(context: CompletionContext): CompletionResult | null {
 function columnsOf(tables: TableInfo[]) {
   const seen = new Map<string, string>();
   for (const table of tables) {
-    for (const column of table.columns.columns) {
+    for (const column of table.columns) {
       if (!seen.has(column.name)) seen.set(column.name, `${column.type}, ${tableName(table)}`);
     }
   }

@@ -47,7 +47,7 @@ function Source({ of: i }: { of: IngestStatus }) {
             name,
             typeof value === "number" ? count(value) : String(value),
           ]),
-          ["Held by", i.holder ?? "no worker"],
+          ["Held by", i.worker ?? "no worker"],
         ]}
       />
     </Panel>

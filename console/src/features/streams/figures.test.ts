@@ -20,7 +20,6 @@ const batch = (number: number, commit: string, more: Partial<Batch> = {}): Batch
   state_rows: 0,
   state_bytes: 0,
   seconds: 0,
-  passed: false,
   ...more,
 });
 

@@ -36,10 +36,7 @@ export function ChecksTab({ shown }: { shown: Shown }) {
 
 function Rules({ shown: { place, info } }: { shown: Shown }) {
   const moment = useMoment();
-  const types = useMemo(
-    () => new Map(info.columns.columns.map((one) => [one.name, one.type])),
-    [info],
-  );
+  const types = useMemo(() => new Map(info.columns.map((one) => [one.name, one.type])), [info]);
   const checks = useQuery(checkQueries.of(place.name));
   return (
     <Answer of={checks}>

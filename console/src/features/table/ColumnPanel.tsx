@@ -17,7 +17,7 @@ export function ColumnPanel({
   column: string;
   onClose: () => void;
 }) {
-  const known = shown.info.columns.columns.find((one) => one.name === column);
+  const known = shown.info.columns.find((one) => one.name === column);
   return (
     <aside className={styles.side} aria-label={`Column ${column}`}>
       <div className={styles.sideHead}>

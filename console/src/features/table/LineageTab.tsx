@@ -9,7 +9,7 @@ import type { Shown } from "./useTable";
 export function LineageTab({ shown }: { shown: Shown }) {
   const [params, set] = useQueryState();
   const [text, setText] = useParam("q");
-  const columns = shown.info.columns.columns;
+  const columns = shown.info.columns;
   const asked = params.get("column");
   const column = columns.some((one) => one.name === asked) ? asked : columns[0]?.name;
   return (

@@ -26,7 +26,7 @@ export function SchemaTab({ shown }: { shown: Shown }) {
   const open = params.get("column");
   const { info } = shown;
   const profiles = new Map(profile.data?.columns.map((one) => [one.name, one]));
-  const rows = info.columns.columns.map((one, n) => ({
+  const rows = info.columns.map((one, n) => ({
     ...one,
     place: n + 1,
     profile: profiles.get(one.name),

@@ -35,7 +35,7 @@ function Figures({ info }: Shown) {
   return (
     <div className={styles.stats}>
       <Stat value={typeof info.rows === "number" ? count(info.rows) : "–"} name="rows" />
-      <Stat value={count(info.columns.columns.length)} name="columns" />
+      <Stat value={count(info.columns.length)} name="columns" />
       <Stat value={bytes(info.size)} name={`in ${count(info.files)} files`} />
       <Stat value={info.format} name="format" />
       {info.partition_by.length > 0 && (

@@ -14,7 +14,7 @@ import { Answer, Empty } from "~/ui/Messages";
 import { Page, Panel } from "~/ui/Page";
 import { placeOf, tablePath, titleOf } from "./place";
 
-const names = (one: TableInfo): string => one.columns.columns.map((c) => c.name).join(", ");
+const names = (one: TableInfo): string => one.columns.map((c) => c.name).join(", ");
 
 const COLUMNS: Column<TableInfo>[] = [
   {
@@ -31,10 +31,10 @@ const COLUMNS: Column<TableInfo>[] = [
         <span style={{ color: "var(--bad)" }}>{t.error}</span>
       ) : (
         <div className="clip dim" title={names(t)}>
-          {count(t.columns.columns.length)}: {names(t)}
+          {count(t.columns.length)}: {names(t)}
         </div>
       ),
-    sort: (t) => t.columns.columns.length,
+    sort: (t) => t.columns.length,
     wide: true,
   },
   {

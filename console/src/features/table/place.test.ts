@@ -10,13 +10,13 @@ const info = (name: string, path: string): TableInfo => ({
   name,
   path,
   format: "csv",
-  columns: { columns: [] },
+  columns: [],
   size: 0,
   files: 0,
   recorded: false,
   partition_by: [],
   key: [],
-  options: [],
+  options: {},
   error: "",
 });
 

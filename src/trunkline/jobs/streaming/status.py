@@ -121,7 +121,7 @@ def ingest(core: Core, name: RepoName) -> IngestStatus:
         malformed=flow.facts.get("malformed", 0),
         source=source_words(source),
         interval=source.interval,
-        holder=flow.holder if held else None,
+        worker=flow.holder if held else None,
         rows=flow.facts.get("rows", 0),
         position=flow.position,
         facts={key: value for key, value in flow.facts.items() if key not in _KNOWN},

@@ -13,7 +13,7 @@ import zstandard
 from blake3 import blake3
 
 from trunkline.errors import AmbiguousId, CorruptObject, NotFound, Precondition, WrongFormat
-from trunkline.model.time import Moment, to_rfc3339
+from trunkline.model.time import Moment
 from trunkline.storage.objects.keys import STREAMS
 from trunkline.storage.objects.loose import loose
 from trunkline.storage.objects.open import open_store
@@ -41,22 +41,6 @@ class Backup:
     name: str = ""
     """The id of the lake, and the folder it was in."""
     objects_hash: str = ""
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            "at": to_rfc3339(self.at),
-            "lake": self.lake,
-            "name": self.name,
-            "version": self.version,
-            "format": self.format,
-            "objects": self.objects,
-            "bytes": self.bytes,
-            "copied": self.copied,
-            "catalog_hash": self.catalog_hash,
-            "objects_hash": self.objects_hash,
-            "outside": self.outside,
-        }
 
 
 class Stored(NamedTuple):

@@ -58,17 +58,6 @@ class RestorePlan:
     store: str
     there: int
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "backup": self.backup.to_dict(),
-            "folder": self.folder,
-            "catalog": self.catalog,
-            "store": self.store,
-            "objects": self.backup.objects,
-            "bytes": self.backup.bytes,
-            "there": self.there,
-        }
-
 
 class Restore:
     """A backup and where it is to go, both looked at."""

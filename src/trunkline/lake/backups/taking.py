@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from trunkline.errors import CorruptObject, InUse, Precondition, TrunklineError
@@ -66,7 +66,7 @@ def back_up(
     try:
         place.put(BACKUPS + "about.txt", _ABOUT)
         made = _copy_lake(core, folder, place, backup_id, version)
-        description = {**made.to_dict(), "at": made.at}
+        description = asdict(made)
         # One step: it is there only if nothing that it names could have been removed meanwhile.
         with core.database.write(durable=False) as session:
             lease.check_in(session)

@@ -36,14 +36,6 @@ class Verification:
     def ok(self) -> bool:
         return not self.problems
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "ok": self.ok,
-            "deep": self.deep,
-            "backup": self.backup.to_dict(),
-            "problems": list(self.problems),
-        }
-
 
 def verify(
     source: str, at: str | None, lake: str | None, deep: bool, options: Mapping[str, str]

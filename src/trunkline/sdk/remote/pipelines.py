@@ -20,7 +20,6 @@ from trunkline.sdk.remote.following import lines_of
 from trunkline.sdk.reports import ApplyReport, PlanReport
 from trunkline.sdk.spectext import PipelineText
 from trunkline.sdk.wire.pipelines import (
-    ComingTick,
     DatumOf,
     Declaration,
     EnvironmentName,
@@ -152,8 +151,8 @@ class RemotePipelines(RemoteBase, Pipelines):
         if n < 1:
             return []
         place = f"{self._pipeline_path(pipeline)}/ticks"
-        found: Page[ComingTick] = self._client.get(Page[ComingTick], place, limit=n)
-        return [NextTick(one.pipeline, one.repo, one.at) for one in found.items]
+        found: Page[NextTick] = self._client.get(Page[NextTick], place, limit=n)
+        return found.items
 
     def pools(self) -> list[dict[str, Any]]:
         found = self._client.pages(Pool, "/pools")

@@ -14,7 +14,6 @@ from trunkline.model.commits import DEFAULT_PROJECT, RepoName
 from trunkline.model.jobs import DatumInfo
 from trunkline.model.paths import normalize_path
 from trunkline.model.pipelines import PipelineSpec, Transform
-from trunkline.model.time import Moment
 from trunkline.pipelines.spec.codec import to_json
 
 MOST_CODE = 64 << 20
@@ -87,13 +86,6 @@ class Tick:
     """`name` is that of a cron input; without it all of a pipeline's schedules tick."""
 
     name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ComingTick:
-    pipeline: RepoName
-    repo: RepoName
-    at: Moment
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from trunkline.lake.graph import graph
 from trunkline.model.access import Permission
 from trunkline.model.columns import ColumnLineage
 from trunkline.model.commits import RepoName
-from trunkline.model.lineage import Graph, GraphEdge, Lineage
+from trunkline.model.lineage import Graph, Lineage
 from trunkline.model.refs import parse_repo
 from trunkline.server.calls import ANYBODY, Call, Caller, Needs, On, Routes
 from trunkline.server.hidden_inputs import shown_job
@@ -51,8 +51,7 @@ def get_graph(call: Caller, project: str, env: str | None = None) -> Graph:
     found = graph(call.lake._core, project, env, lambda job: shown_job(call, job))
     nodes = call.visible(found.nodes, lambda one: parse_repo(one.name))
     names = {one.name for one in nodes}
-    edges = [GraphEdge(*one) for one in found.edges]
-    kept = tuple(edge for edge in edges if {edge.source, edge.target} <= names)
+    kept = tuple(edge for edge in found.edges if {edge.source, edge.target} <= names)
     return Graph(tuple(nodes), kept)
 
 

@@ -13,6 +13,7 @@ from trunkline.model.jobs import Backfill
 from trunkline.model.pipelines import PipelineInfo
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.pipelines.spec.schema import json_schema
+from trunkline.schedule.outlook import NextTick
 from trunkline.sdk import why
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.pipelines import mode_of
@@ -20,7 +21,6 @@ from trunkline.sdk.reports import ApplyReport, PlanReport
 from trunkline.sdk.spectext import PipelineText, SpecText, declaration_of
 from trunkline.sdk.wire.jobs import Why
 from trunkline.sdk.wire.pipelines import (
-    ComingTick,
     DatumOf,
     Declaration,
     NewBackfill,
@@ -241,10 +241,9 @@ def tick(call: Caller, project: str, repo: str, body: Tick) -> Page[Commit]:
 
 
 @routes.GET(f"{ONE}/ticks", READ_REPO)
-def next_ticks(call: Caller, project: str, repo: str, limit: Limit = 5) -> Page[ComingTick]:
+def next_ticks(call: Caller, project: str, repo: str, limit: Limit = 5) -> Page[NextTick]:
     """When its schedules tick next."""
-    found = call.lake.next_ticks(f"{project}/{repo}", limit)
-    return Page([ComingTick(one.pipeline, one.repo, one.slot) for one in found])
+    return Page(call.lake.next_ticks(f"{project}/{repo}", limit))
 
 
 # -- backfills ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
 from trunkline.model.commits import RepoName
 from trunkline.model.jobs import OVER, Counts, Job, JobInput, JobState
@@ -323,7 +324,7 @@ def note(
             "repo": repo,
             "id": job_id,
             "fence": fence,
-            "counts": json.dumps(counts.to_dict()) if counts else None,
+            "counts": json.dumps(asdict(counts)) if counts else None,
             "spark": spark_application,
             "state": str(state) if state else None,
         },
@@ -384,7 +385,7 @@ def end(
             "state": str(state),
             "reason": reason.to_text(),
             "now": session.now(),
-            "counts": json.dumps(counts.to_dict()) if counts else None,
+            "counts": json.dumps(asdict(counts)) if counts else None,
             "index_key": index[0] if index else None,
             "index_hash": index[1] if index else None,
             "inputs": _encode_inputs(inputs or ()),
@@ -476,7 +477,17 @@ def stop_lending(session: Session, moment: int) -> None:
 
 
 def _encode_inputs(inputs: Iterable[JobInput]) -> str:
-    return json.dumps([one.to_dict() for one in inputs])
+    kept = [
+        {
+            "name": one.name,
+            "project": one.repo.project,
+            "repo": one.repo.repo,
+            "branch": one.branch,
+            "commit": one.commit,
+        }
+        for one in inputs
+    ]
+    return json.dumps(kept)
 
 
 def _job(row: Row) -> Job:
@@ -511,6 +522,6 @@ def _job(row: Row) -> Job:
         priority=row["priority"],
         backfill=row["backfill"],
         replay=row["replay"],
-        lane=row["lane"],
+        is_stream=row["lane"] == STREAM,
         environment=row["environment"],
     )

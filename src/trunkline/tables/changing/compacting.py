@@ -44,14 +44,6 @@ class Compaction:
     after: int = 0
     dropped: str = ""
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "commit": self.commit.to_dict() if self.commit else None,
-            "before": self.before,
-            "after": self.after,
-            "dropped": self.dropped,
-        }
-
 
 def compact(
     core: Core,

@@ -49,15 +49,6 @@ class RowChange:
     files: int = 0
     """How many files were replaced."""
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "commit": self.commit.to_dict() if self.commit else None,
-            "inserted": self.inserted,
-            "updated": self.updated,
-            "deleted": self.deleted,
-            "files": self.files,
-        }
-
 
 class NothingToDo(Exception):
     """Ends a transaction that has nothing to commit."""

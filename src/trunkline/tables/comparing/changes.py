@@ -75,6 +75,8 @@ class Changes(Frames):
             "updated": self.updated,
         }
 
+    __json__ = to_dict
+
     def __repr__(self) -> str:
         return f"Changes({self.old!r}, {self.new!r}: {self.summary()})"
 

@@ -33,9 +33,6 @@ class SchemaChange:
         types = " → ".join(one for one in (self.old, self.new) if one)
         return f"{self.mark} {self.name} {types}"
 
-    def to_dict(self) -> dict[str, object]:
-        return {"name": self.name, "old": self.old, "new": self.new}
-
 
 def schema_changes(old: Schema, new: Schema) -> tuple[SchemaChange, ...]:
     """What was added, removed and given another type, in the order of the columns."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.errors import Failed
 from trunkline.lake.core import Core
 from trunkline.model.display import table as html_table
+from trunkline.model.shape import as_json
 from trunkline.model.tables import Schema
 from trunkline.tables.comparing import diffsql
 from trunkline.tables.comparing.diffsql import CHANGES, DELETE, INSERT, UPDATE_BEFORE, Comparison
@@ -52,7 +53,7 @@ class ChangedRow:
     new: Mapping[str, Any] | None
     columns: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
+    def __json__(self) -> dict[str, object]:
         return {
             "change": self.change,
             "old": plain(self.old),
@@ -147,11 +148,13 @@ class RowDiff(Frames):
             "unchanged": self.unchanged,
             "rows": self.rows,
             "columns": dict(self.columns),
-            "schema": [change.to_dict() for change in self.schema],
+            "schema": as_json(self.schema),
             "duplicate_keys": {"old": self.duplicates[0], "new": self.duplicates[1]},
             "files": {"read": self.files_read, "shared": self.files_shared},
-            "samples": [row.to_dict() for row in self.samples(samples)],
+            "samples": as_json(self.samples(samples)),
         }
+
+    __json__ = to_dict
 
     def __repr__(self) -> str:
         return f"RowDiff({self.old!r}, {self.new!r}: {self.summary()})"

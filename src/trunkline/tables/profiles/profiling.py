@@ -75,9 +75,6 @@ class ColumnProfile:
             for *_, count in self.histogram
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -90,18 +87,11 @@ class Profile:
     def __getitem__(self, column: str) -> ColumnProfile:
         return next(one for one in self.columns if one.name.casefold() == column.casefold())
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "rows": self.rows,
-            "columns": [column.to_dict() for column in self.columns],
-        }
-
     def pandas(self) -> pd.DataFrame:
         """A row for each column."""
         import pandas
 
-        return pandas.DataFrame([column.to_dict() for column in self.columns])
+        return pandas.DataFrame(list(map(asdict, self.columns)))
 
     def __repr__(self) -> str:
         return f"Profile({self.name!r}, {self.rows:,} rows, {len(self.columns):,} columns)"

@@ -24,8 +24,8 @@ test("columns are sets, oldest first; rows are pipelines, sources first", () => 
 
 test("sets of streams alone are left out unless they are asked for", () => {
   const jobs = [
-    job("a", "live", { lane: "stream" }),
-    job("b", "live", { lane: "stream" }),
+    job("a", "live", { is_stream: true }),
+    job("b", "live", { is_stream: true }),
     job("b", "below"),
   ];
   expect(shapeGrid(jobs, [], false).columns.map((one) => one.id)).toEqual(["b"]);

@@ -39,7 +39,7 @@ export function shapeGrid(jobs: Job[], edges: Arrow[], streams: boolean): Grid {
   const columns: SetColumn[] = [];
   const names = new Map<string, RepoName>();
   for (const [id, mates] of sets) {
-    if (!streams && mates.every((job) => job.lane === "stream")) continue;
+    if (!streams && mates.every((job) => job.is_stream)) continue;
     for (const job of mates) names.set(full(job.pipeline), job.pipeline);
     const at = mates.map((job) => job.created).sort()[0]!;
     const ends = mates.map((job) => job.finished ?? "");

@@ -81,7 +81,6 @@ export function OverviewTab({ job }: { job: Job }) {
               ["Spark jobs", counts?.spark_jobs?.length ? counts.spark_jobs.join(", ") : undefined],
               ["Priority", job.priority ? String(job.priority) : undefined],
               ["Backfill", job.backfill && <span className="mono">{shortId(job.backfill)}</span>],
-              ["Replay of", job.replay === "*" ? "all rules" : job.replay],
               [
                 "ID",
                 <span key="i" className="mono">
@@ -91,7 +90,7 @@ export function OverviewTab({ job }: { job: Job }) {
             ]}
           />
         </Panel>
-        {job.lane === "stream" && (
+        {job.is_stream && (
           <ButtonLink to={paths.stream(job.pipeline)}>The stream and its batches</ButtonLink>
         )}
       </div>

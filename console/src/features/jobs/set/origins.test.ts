@@ -17,10 +17,6 @@ const commit = (repo: string, origin: Commit["origin"]): Commit => ({
   files: 0,
   size: 0,
   merged: [],
-  root: null,
-  root_hash: null,
-  depth: 0,
-  generation: 0,
   forgotten: null,
 });
 const reads = (repo: string, commit: string) => [

@@ -52,12 +52,12 @@ export function PlanView({ report }: { report: Schema<"PlanReport"> }) {
           <div key={full(plan.name)}>
             <h3>Datums of {shown(plan.name)}</h3>
             <ul className={styles.samples}>
-              {plan.samples.map(([action, why, datum], n) => (
-                <li key={n} className={styles[action as string]}>
-                  <span aria-hidden>{MARKS[action as string]}</span>
+              {plan.samples.map(({ action, reason, datum }, n) => (
+                <li key={n} className={styles[action]}>
+                  <span aria-hidden>{MARKS[action]}</span>
                   <span className="sr-only">{action}</span>
                   <code>{datum}</code>
-                  <span className="dim">{why}</span>
+                  <span className="dim">{reason}</span>
                 </li>
               ))}
             </ul>

@@ -223,7 +223,7 @@ function TableBanner(props: { repo: RepoName; at: string; commit: string; path: 
   const tables = useQuery(fileQueries.tables(repo, commit, path));
   const table = tables.data?.find((one) => one.path === path);
   if (!table || table.error) return null;
-  const columns = table.columns.columns.map((one) => one.name).join(", ");
+  const columns = table.columns.map((one) => one.name).join(", ");
   return (
     <div className={styles.banner}>
       <Table2 size={16} aria-hidden color="var(--accent)" style={{ flex: "none" }} />
