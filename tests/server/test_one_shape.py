@@ -61,7 +61,8 @@ def sample(hint: Any, depth: int = 0) -> Any:
     if origin is tuple and inner[-1] is not Ellipsis:
         return tuple(sample(one, depth) for one in inner)
     if origin in (tuple, list, Sequence):
-        return (tuple if origin is tuple else list)([sample(inner[0], depth)] * (depth < 6))
+        items = [sample(inner[0], depth)] if depth < 6 else []
+        return tuple(items) if origin is tuple else items
     if origin is not None and issubclass(origin, Mapping):
         return {sample(inner[0], depth): sample(inner[1], depth)}
     if isinstance(hint, type) and issubclass(hint, Enum):
@@ -75,5 +76,5 @@ def test_one_shape(kind: Any):
     value = sample(kind)
     shown = as_json(value)
     assert shown == adapter(kind).dump_python(value, mode="json")
-    assert not INTERNAL & shown.keys()
-    assert as_json(decode(kind, encode(kind, value))) == shown
+    assert not INTERNAL.intersection(map(str, shown))
+    assert decode(kind, encode(kind, value)) == value

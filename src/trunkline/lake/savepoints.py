@@ -47,7 +47,7 @@ class Savepoint:
     batch: int
     made: Moment
     bytes: int
-    state: Mapping[str, Any] = field(default_factory=dict, metadata=INTERNAL)
+    state: Mapping[str, Any] = field(default_factory=dict, compare=False, metadata=INTERNAL)
 
 
 def savepoint(core: Core, name: RepoName, batch: Batch, author: str) -> Commit:

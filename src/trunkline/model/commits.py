@@ -62,7 +62,7 @@ class Repo:
     branches: tuple[str, ...] = ()
     size: int = 0
     files: int = 0
-    key: int = field(default=0, repr=False, metadata=INTERNAL)
+    key: int = field(default=0, repr=False, compare=False, metadata=INTERNAL)
 
     def _repr_html_(self) -> str:
         return fields(f"Repo {self.name}", as_json(self))
@@ -89,10 +89,10 @@ class Commit:
     files: int = 0
     size: int = 0
     merged: tuple[str, ...] = ()
-    root: str | None = field(default=None, repr=False, metadata=INTERNAL)
-    root_hash: str | None = field(default=None, repr=False, metadata=INTERNAL)
-    depth: int = field(default=1, repr=False, metadata=INTERNAL)
-    generation: int = field(default=1, repr=False, metadata=INTERNAL)
+    root: str | None = field(default=None, repr=False, compare=False, metadata=INTERNAL)
+    root_hash: str | None = field(default=None, repr=False, compare=False, metadata=INTERNAL)
+    depth: int = field(default=1, repr=False, compare=False, metadata=INTERNAL)
+    generation: int = field(default=1, repr=False, compare=False, metadata=INTERNAL)
     forgotten: Moment | None = None
 
     @property

@@ -104,15 +104,15 @@ class Job:
     counts: Counts = Counts()
     inputs: tuple[JobInput, ...] = ()
     output_commit: str | None = None
-    index: str | None = field(default=None, repr=False, metadata=INTERNAL)
-    index_hash: str | None = field(default=None, repr=False, metadata=INTERNAL)
-    digest: str = field(default="", repr=False, metadata=INTERNAL)
-    fence: int = field(default=0, repr=False, metadata=INTERNAL)
+    index: str | None = field(default=None, repr=False, compare=False, metadata=INTERNAL)
+    index_hash: str | None = field(default=None, repr=False, compare=False, metadata=INTERNAL)
+    digest: str = field(default="", repr=False, compare=False, metadata=INTERNAL)
+    fence: int = field(default=0, repr=False, compare=False, metadata=INTERNAL)
     worker: str | None = None
     spark_application: str | None = None
     priority: int = 0
     backfill: str | None = None
-    replay: str = field(default="", repr=False, metadata=INTERNAL)
+    replay: str = field(default="", repr=False, compare=False, metadata=INTERNAL)
     """The rule whose quarantined rows it makes again, or * for all; "" if it is no such job."""
     is_stream: bool = False
     """Of a stream the units of work are batches and not datums."""

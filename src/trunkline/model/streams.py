@@ -142,8 +142,10 @@ class Batch:
     state_rows: int = 0
     state_bytes: int = 0
     seconds: float = 0.0
-    state: Mapping[str, Any] = field(default_factory=dict, repr=False, metadata=INTERNAL)
-    passed: bool = field(default=False, repr=False, metadata=INTERNAL)
+    state: Mapping[str, Any] = field(
+        default_factory=dict, repr=False, compare=False, metadata=INTERNAL
+    )
+    passed: bool = field(default=False, repr=False, compare=False, metadata=INTERNAL)
     """Whether batches that made no commit had moved the flow on from where the last one ended."""
     at: Moment | None = field(default=None, compare=False)
     """When its commit was finished, where that was looked up."""

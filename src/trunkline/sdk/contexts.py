@@ -30,7 +30,7 @@ class Context:
 
     name: str
     lake: str
-    token: str = field(default="", repr=False, metadata=INTERNAL)
+    token: str = field(default="", repr=False, compare=False, metadata=INTERNAL)
     project: str = ""
     current: bool = False
     has_token: bool = field(init=False, default=False)
