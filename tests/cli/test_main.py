@@ -164,10 +164,13 @@ class TestSharedOptions:
             "after": [group, word, *flags],
             "between": [group, *flags, word],
         }[place]
-        assert [repo["name"] for repo in json.loads(cli.ok(*args))] == ["orders"]
+        assert [repo["name"]["repo"] for repo in json.loads(cli.ok(*args))] == ["orders"]
 
     def test_from_the_environment(self, lake):
-        assert json.loads(process("repo", "list", TRUNKLINE_JSON="1").out)[0]["name"] == "orders"
+        assert (
+            json.loads(process("repo", "list", TRUNKLINE_JSON="1").out)[0]["name"]["repo"]
+            == "orders"
+        )
 
     def test_quiet(self, cli, lake):
         assert cli.ok("repo", "create", "other", "-q") == ""

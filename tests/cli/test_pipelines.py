@@ -79,7 +79,7 @@ def test_apply_as_json(cli, specs):
     assert result.err == ""
     (one,) = result.json["applied"]
     assert result.json["ignored"] == ["transform.image"]
-    assert (one["name"], one["action"], one["version"]) == ("sizes", "created", 1)
+    assert (one["name"]["repo"], one["action"], one["version"]) == ("sizes", "created", 1)
     assert len(one["job"]) == 32
 
 

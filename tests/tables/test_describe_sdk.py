@@ -82,7 +82,7 @@ def test_set_options(lake):
     assert lake.table("orders").arrow().to_pylist() == [{"_c0": "id;name"}, {"_c0": "1;Ann"}]
     lake.set_table("orders", options={"sep": ";"}, key="id")
     found = lake.describe_table("orders")
-    assert (found.options, found.key, found.recorded) == ((("sep", ";"),), ("id",), True)
+    assert (found.options, found.key, found.recorded) == ({"sep": ";"}, ("id",), True)
     assert lake.table("orders").arrow().to_pylist() == [{"id": 1, "name": "Ann"}]
 
 
