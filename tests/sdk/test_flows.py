@@ -378,7 +378,7 @@ class TestFsck:
         assert lake.fsck().problems == []
         batch(lake, "sessions", {"clicks": put(lake, "clicks", more="y")})
         assert lake.fsck().problems == []
-        assert lake.stream_batches("sessions", 1)[0].passed
+        assert home(lake).stream_batches("sessions", 1)[0].passed
 
     @pytest.mark.parametrize("lane, problems", [("stream", 0), ("", 1)])
     def test_jobs_of_streams_have_batches_and_no_index(self, ran, lane, problems):

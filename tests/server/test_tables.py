@@ -18,6 +18,7 @@ from tests.query.conftest import fill
 from tests.served import served
 from trunkline import Lake
 from trunkline.errors import InvalidRef, NotFound, SchemaClash, Usage
+from trunkline.model.shape import as_json
 from trunkline.sdk.laketable import LakeTable
 from trunkline.sdk.remote.lake import RemoteLake, connect
 from trunkline.sdk.wire.arrow import read_stream, stream_bytes
@@ -305,7 +306,7 @@ class TestComparing:
     @pytest.mark.parametrize("ref", ["orders", "every", "empty", "people"])
     def test_profile(self, lake, remote, ref):
         here, there = lake.profile(ref), remote.profile(ref)
-        assert json.dumps(there.to_dict()) == json.dumps(here.to_dict())
+        assert json.dumps(as_json(there)) == json.dumps(as_json(here))
         assert repr(there) == repr(here)
         assert there._repr_html_() == here._repr_html_()
         first = here.columns[0].name
