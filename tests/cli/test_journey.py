@@ -25,7 +25,11 @@ class TestJson:
         } <= newest.keys()  # fmt: skip
         assert (newest["message"], newest["parent"]) == ("second", oldest["id"])
         assert (oldest["message"], oldest["parent"]) == ("first", None)
-        assert (newest["repo"], newest["branch"], newest["origin"]) == ("orders", "main", "user")
+        assert (newest["repo"]["repo"], newest["branch"], newest["origin"]) == (
+            "orders",
+            "main",
+            "user",
+        )
         assert (newest["files"], newest["size"], newest["error"]) == (3, 12, None)
 
     def test_ls(self, cli, lake):
