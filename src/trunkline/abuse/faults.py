@@ -65,6 +65,8 @@ class Faults(threading.Thread):
         self._backups = backups
         self._own = own
         self._over = threading.Event()
+        self.each_made = threading.Event()
+        """Whether each kind has had its turn: however short, abuse means all that it was told."""
         self.open = ""
         self._slowness = 1.0
         self._notice_slowness(processes.start_seconds)
@@ -77,16 +79,22 @@ class Faults(threading.Thread):
             self._kinds.append(self._restart_catalog)
         if clocks:
             self._kinds.append(self._jump)
+        if not self._kinds:
+            self.each_made.set()
 
     def run(self) -> None:
+        kinds = list(dict.fromkeys(self._kinds))
+        turns = self._draw.sample(kinds, len(kinds))
         while self._kinds and not self._over.wait(self._draw.uniform(*PAUSES) * self._slowness):
-            fault = self._draw.choice(self._kinds)
+            fault = turns.pop() if turns else self._draw.choice(self._kinds)
             self.open = fault.__name__.strip("_")
             try:
                 fault(self._draw)
             except Exception as error:
                 self._tally.excuse(f"{self.open}: {error}")
             self.open = ""
+            if not turns:
+                self.each_made.set()
 
     def stop(self) -> None:
         self._over.set()

@@ -217,8 +217,9 @@ def _at_work(stage: _Stage, memory: Memory, tally: Tally, say: Say) -> None:
             client.start()
         broken.start()
         try:
-            while (left := began + plan.seconds - time.monotonic()) > 0:
-                over.wait(min(_EVERY, left))
+            ends = began + plan.seconds
+            while (left := ends - time.monotonic()) > 0 or not broken.each_made.is_set():
+                over.wait(min(_EVERY, max(left, 1.0)))
                 say(_progress(began, tally, broken.open))
                 if not any(client.is_alive() for client in clients):
                     break
