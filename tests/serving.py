@@ -42,8 +42,8 @@ class Serving:
         return self.process.wait(TIMEOUT)
 
     def children(self) -> list[int]:
-        """The workers' process ids."""
-        return children_of(self.pid)
+        """The workers' process ids; what answers queries is a child too."""
+        return [pid for pid in children_of(self.pid) if "worker" in command_of(pid)]
 
 
 @contextmanager
@@ -81,6 +81,13 @@ def children_of(pid: int) -> list[int]:
         with suppress(FileNotFoundError, ProcessLookupError):
             found += [int(word) for word in thread.read_text().split()]
     return found
+
+
+def command_of(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def is_alive(pid: int) -> bool:

@@ -334,6 +334,12 @@ def work(scene: Scene) -> None:
     assert said[-1].partition("  ")[2].startswith("Spark is ready"), said
 
 
+def look_for_spark(scene: Scene) -> None:
+    """What waits is told with or without a lake, and nothing waits afterwards."""
+    scene.play()
+    assert scene.do("trunkline spark list")[0].startswith("No Spark waits.")
+
+
 def serve(scene: Scene) -> None:
     scene.in_a_lake()
     (command,) = scene.block.lines
@@ -389,6 +395,7 @@ RUN: dict[str, Callable[[Scene], None]] = {
     "docs/pipelines.md: trunkline pipeline apply square.jsonnet": apply_jsonnet,
     "docs/running.md: trunkline config set spark.packages": settle,
     "docs/running.md: trunkline config set spark.master": work,
+    "docs/running.md: trunkline spark list": look_for_spark,
     "docs/security.md: trunkline config set server.url": settle,
     "docs/security.md: trunkline config set sandbox.required": settle,
     "docs/tutorial.md: trunkline config set spark.master": work,

@@ -135,6 +135,15 @@ def is_good(folder: Path, token: str) -> bool:
     return known is not None and known.is_good(found[1], now_micros())
 
 
+@contextmanager
+def let_go(marks: Path) -> Iterator[None]:
+    """What hangs there goes on when a test fails: nobody waits for it for ever."""
+    try:
+        yield
+    finally:
+        (marks / "hang").unlink(missing_ok=True)
+
+
 def restarted(marks: Path, kill: Callable[[], None]) -> None:
     (marks / "started").unlink()
     kill()
@@ -151,16 +160,16 @@ def test_jobs_outlive_their_spark_and_their_worker(folder):
         with always_answering(server), tl.open(folder) as lake, ThreadPoolExecutor() as pool:
             assert lake.server == server.url
             report = pool.submit(lake.run, listener=events.append)
-            until((marks / "started").exists, "the job's start")
-            (worker,) = server.children()
-            restarted(marks, spark_of(worker).kill)
-            assert server.children() == [worker]
-            restarted(marks, psutil.Process(worker).kill)
-            assert not is_alive(worker)
-            address, token = (marks / "admission").read_text().split()
-            assert address == server.url
-            assert is_good(folder, token)
-            (marks / "hang").unlink()
+            with let_go(marks):
+                until((marks / "started").exists, "the job's start")
+                (worker,) = server.children()
+                restarted(marks, spark_of(worker).kill)
+                assert server.children() == [worker]
+                restarted(marks, psutil.Process(worker).kill)
+                assert not is_alive(worker)
+                address, token = (marks / "admission").read_text().split()
+                assert address == server.url
+                assert is_good(folder, token)
             (ended,) = report.result().jobs
             assert (ended.state, ended.attempt) == (JobState.SUCCESS, 3)
             assert [one.name for one in lake.workers()] == [ended.worker]

@@ -36,6 +36,7 @@ class KafkaTopics:
         self._topics = topics
         self._settings = {
             "default.api.timeout.ms": ASK_MILLISECONDS,
+            "request.timeout.ms": ASK_MILLISECONDS,  # must not be longer
             **options,
             "bootstrap.servers": servers,
             "isolation.level": "read_committed",
@@ -156,7 +157,9 @@ def _fetch(session: Session) -> None:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    wanted = f"{CONNECTOR}:{session.spark.version}"
+    if CONNECTOR in session.spark.conf.get("spark.jars.packages", "").replace(" ", ""):
+        return  # settings name one, and Spark began with it
+    wanted = _wanted(session.spark.version)
     with _lock:
         try:
             session.spark.sql(f"ADD JAR 'ivy://{wanted}'").collect()
@@ -164,12 +167,18 @@ def _fetch(session: Session) -> None:
             raise Precondition(
                 f"Spark's connector for Kafka ({wanted}) cannot be fetched: {_first_line(error)}",
                 hint="Set spark.jars.repositories or spark.jars.ivySettings to where Maven's "
-                "packages are, or use connector: client.",
+                "packages are, name another version in spark.packages, or use connector: client.",
             ) from None
+
+
+def _wanted(version: str) -> str:
+    return f"{CONNECTOR}:{version}"
 
 
 def _first_line(error: Exception) -> str:
     java = getattr(error, "java_exception", None)
-    text = str(java.getMessage()) if java is not None else str(error)
+    while java is not None and java.getCause() is not None:
+        java = java.getCause()
+    text = f"{java.getMessage() or java.getClass().getName()}" if java is not None else str(error)
     lines = [line for line in text.splitlines() if line.strip()]
     return lines[0][:300] if lines else type(error).__name__

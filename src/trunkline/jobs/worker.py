@@ -41,6 +41,7 @@ from trunkline.storage.catalog.bell import bell_of
 from trunkline.storage.crashpoints import crashpoint
 
 LOOK_SECONDS = 0.25
+REPORT_SECONDS = 1.0  # between a job's end and the word of it
 PROGRESS_SECONDS = 1.0
 BEAT_SECONDS = 5.0
 ATTEMPTS = 4
@@ -87,6 +88,7 @@ class _Running:
     told: tuple[int, Counts] | None = None
     """The event that says how far it is, and the counts that are in it."""
     telling: Telling | None = None
+    reported: threading.Event = field(default_factory=threading.Event)
 
 
 class Worker:
@@ -161,11 +163,15 @@ class Worker:
             if claim is None:
                 return False
             running = self._running_of(claim)
+            ended = self._ended_of_those_that_run()
         except Unavailable as error:
             # Should it have been claimed, the claim runs out.
             log.warning("cannot look for jobs: %s", error)
             time.sleep(LOOK_SECONDS)
             return False
+        for before in ended:
+            before.reported.wait(REPORT_SECONDS)
+            before.reported.set()  # one that was cancelled, and does not stop, is waited for once
         with self._lock:
             self._running[claim.txn] = running
         self._tell(running, claim.job)
@@ -184,6 +190,18 @@ class Worker:
             tries=spec.retry.tries if spec else 1,
             is_stream=is_stream,
         )
+
+    def _ended_of_those_that_run(self) -> list[_Running]:
+        """Their commits may have called for the next job: that they ended is told before."""
+        with self._lock:
+            held = list(self._running.values())
+        if not held:
+            return []
+        with self.core.database.read() as session:
+            found = [jobs.find(session, one.claim.repo, one.claim.job.id) for one in held]
+        return [
+            one for one, job in zip(held, found, strict=True) if job is None or job.state.is_over
+        ]
 
     def _more_to_come(self) -> bool:
         """Whether a job waits for its next try, or is in another worker's hands."""
@@ -258,6 +276,7 @@ class Worker:
                 self._report_end(running)
                 self._quietly(lambda: self._forget_progress(running))
             finally:
+                running.reported.set()
                 with self._lock:
                     self._running.pop(claim.txn, None)
                 self._bell.ring()
