@@ -157,7 +157,7 @@ def _fetch(session: Session) -> None:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    if CONNECTOR in session.spark.conf.get("spark.jars.packages", "").replace(" ", ""):
+    if CONNECTOR in (session.spark.conf.get("spark.jars.packages", "") or ""):
         return  # settings name one, and Spark began with it
     wanted = _wanted(session.spark.version)
     with _lock:
