@@ -95,3 +95,13 @@ def test_file_systems_that_count_seconds_are_waited_for_longer(tmp_path: Path):
     whole = os.stat_result(found[:10], {"st_ctime_ns": 10**18, "st_mtime_ns": 10**18})
     fine = os.stat_result(found[:10], {"st_ctime_ns": 10**18 + 4, "st_mtime_ns": 10**18})
     assert grain(whole) == 2 * 10**9 > grain(fine)
+
+
+def test_a_time_between_two_steps_of_the_kernels_clock_is_waited_for(tmp_path: Path):
+    """Linux dates some writes by a finer clock than the one that says how old they are."""
+    file = tmp_path / "new"
+    file.write_bytes(b"x")
+    for _ in range(20):
+        just = time.clock_gettime_ns(5) - grain(file.stat()) + 1
+        os.utime(file, ns=(just, just))
+        assert settled(bytes(file)).st_mtime_ns == just

@@ -20,9 +20,11 @@ from trunkline import errors
 OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 # CLOCK_REALTIME_COARSE, by which the kernel dates changes. It stands still for some milliseconds,
-# longer on a machine that has too much to do: two writes may have the same time.
+# longer on a machine that has too much to do: two writes may have the same time. Since Linux 6.13
+# a write after somebody looked is dated by a finer clock, between two steps of this one.
 _CLOCK = 5
 _TICK = 20_000_000
+_STEP = 10_000_000
 _SECOND = 1_000_000_000
 _PATIENCE = 20
 _NOWHERE = (1 << 63) - 1
@@ -70,7 +72,7 @@ def settled(local: str | bytes, fd: int = -1) -> os.stat_result:
         ended = time.clock_gettime_ns(_CLOCK)
         if modified > ended + tick:
             return status
-        time.sleep(max(0, modified + tick - ended) / _SECOND)
+        time.sleep(max(_STEP, modified + tick - ended) / _SECOND)
     raise changed(local)
 
 
