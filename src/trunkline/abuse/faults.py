@@ -165,8 +165,7 @@ class Faults(threading.Thread):
         self._tally.count(self._tally.faults, "disk")
         now = os.statvfs(self._disk)
         try:
-            # No larger than what is on it: quicker than to fill it up.
-            _mount("remount", (now.f_blocks - now.f_bfree) * now.f_frsize + _ROOM, self._disk)
+            _shrink(self._disk)
             self._over.wait(draw.uniform(0.5, 4))
         finally:
             _mount("remount", now.f_blocks * now.f_frsize, self._disk)
@@ -230,6 +229,19 @@ def _mount(how: str, size: int, folder: Path) -> None:
     )
     if done.returncode:
         raise Failed(done.stderr.strip())
+
+
+def _shrink(disk: Path) -> None:
+    """Make a disk hardly larger than what is on it: quicker than to fill it up."""
+    for attempt in range(_ATTEMPTS):
+        now = os.statvfs(disk)
+        used = (now.f_blocks - now.f_bfree) * now.f_frsize
+        try:
+            _mount("remount", used + (_ROOM << 2 * attempt), disk)
+            return
+        except Failed:  # it cannot be smaller than what somebody wrote meanwhile
+            if attempt == _ATTEMPTS - 1:
+                raise
 
 
 def unmount(folder: Path) -> None:
