@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 import trunkline as tl
-from tests.console.sample import copy_sample
+from tests.console.sample import MAKING_SECONDS, copy_sample
 from tests.docs.console import ROOT
 from tests.spark import free_port
 from trunkline.cli import demo, demoshop, demostream, demotour, sample
@@ -75,6 +75,7 @@ def test_the_demo(cli, spark, tmp_path, monkeypatch):
     assert all(b"trunkline-guardian" in process for process in processes_in(place))
 
 
+@pytest.mark.timeout(MAKING_SECONDS + 100)  # it may have to make the sample
 def test_what_it_shows_is_so(request, cli, tmp_path):
     """Each day was computed once, and one row of the second is not in the table."""
     place = tmp_path / "demo"
