@@ -32,6 +32,12 @@ BEGIN = f"""
 """
 
 
+METASTORE = {
+    "spark.sql.catalogImplementation": "hive",
+    "spark.driver.extraJavaOptions": f"{SHORT_LIVED} -Dderby.system.home=PLACE",
+}
+
+
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A TMPDIR of the test's own, its Sparks are nobody else's; sockets have short paths."""
@@ -48,8 +54,8 @@ def is_running(pid: int) -> bool:
 
 
 def test_nothing_that_a_command_leaves_reaches_the_next(place):
-    """Views, caches, tables, settings and properties in the JVM; modules, an environment and a
-    folder in Python's workers."""
+    """Views, caches, settings and properties in the JVM; modules, an environment and a folder in
+    Python's workers."""
     look = """
         def looks(session):
             context, spark = session.context, session.spark.newSession()
@@ -62,7 +68,6 @@ def test_nothing_that_a_command_leaves_reaches_the_next(place):
                 "pid": session.jvm.process.pid,
                 "commands": session.jvm.commands,
                 "tables": [row.name for row in spark.catalog.listTables()],
-                "databases": [row.name for row in spark.catalog.listDatabases()],
                 "global": [row.name for row in spark.catalog.listTables("global_temp")],
                 "functions": spark.catalog.functionExists("mine"),
                 "conf": spark.conf.get("spark.sql.shuffle.partitions"),
@@ -85,8 +90,6 @@ def test_nothing_that_a_command_leaves_reaches_the_next(place):
             context, spark = session.context, session.spark
             spark.range(3).createOrReplaceTempView("v")
             spark.range(3).createOrReplaceGlobalTempView("g")
-            spark.range(3).write.saveAsTable("t")
-            spark.sql("CREATE DATABASE other")
             spark.udf.register("mine", lambda x: x)
             spark.conf.set("spark.sql.shuffle.partitions", "77")
             spark.range(3).cache().count()
@@ -109,6 +112,34 @@ def test_nothing_that_a_command_leaves_reaches_the_next(place):
     )
     assert (first["hadoop"], first["commands"]) == ("hush", 1)
     assert second == {**first, "hadoop": None, "commands": 2}
+
+
+@pytest.mark.parametrize(
+    ("made", "conf"),
+    [
+        ("CREATE DATABASE other LOCATION '{theirs}'", {}),
+        ("CREATE TABLE t USING parquet LOCATION '{theirs}/t' AS SELECT 1 AS id", {}),
+        ("SELECT 1", METASTORE),
+    ],
+    ids=["database", "table", "metastore"],
+)
+def test_where_a_catalog_holds_something_it_is_kept_and_nobody_else_is_served(place, made, conf):
+    """It may be a metastore that many share: nothing of it is dropped."""
+    theirs = place / "theirs"
+    theirs.mkdir()
+    (theirs / "mine.txt").write_text("mine")
+    pid = python(
+        BEGIN,
+        f"""
+        with start(options(conf={conf!r})) as session:
+            session.spark.sql({made.format(theirs=theirs)!r}).collect()
+            print(session.jvm.process.pid)
+        """.replace("PLACE", str(place)),
+    )
+    until(lambda: not is_running(pid))
+    assert warm.waiting() == []
+    assert (theirs / "mine.txt").read_text() == "mine"
+    assert (theirs / "t").exists() == ("/t'" in made)
 
 
 def test_who_may_use_it_and_how_it_ends(place):

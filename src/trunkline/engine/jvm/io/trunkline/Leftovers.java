@@ -11,7 +11,8 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.sql.catalyst.catalog.ExternalCatalog;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
+import org.apache.spark.sql.catalyst.catalog.InMemoryCatalog;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.streaming.state.StateStore$;
 import scala.Option;
@@ -20,6 +21,7 @@ import scala.jdk.javaapi.CollectionConverters;
 /** What one command leaves in a JVM that serves another after it. */
 public final class Leftovers {
     private static final double FULL = 0.6;
+    private static final String CATALOG = "spark.sql.catalogImplementation";
     private static SparkContext context;
     private static SparkSession root;
     private static Map hadoop;
@@ -70,11 +72,13 @@ public final class Leftovers {
             if (!any.sharedState().activeStreamingQueries().isEmpty()) {
                 return "a stream still runs";
             }
+            if (hasTables(any)) {
+                return "its catalog has tables, databases or functions of its own";
+            }
             // State that a stream has loaded stays open, with its files, until somebody says so.
             StateStore$.MODULE$.stop();
             any.sharedState().cacheManager().clearCache();
             any.sharedState().globalTempViewManager().clear();
-            dropAll(any.sharedState().externalCatalog());
             SparkSession.clearActiveSession();
             SparkSession.setDefaultSession(root);
         }
@@ -100,27 +104,16 @@ public final class Leftovers {
         }
     }
 
-    private static void dropAll(ExternalCatalog catalog) {
-        Iterator databases = list(catalog.listDatabases());
-        while (databases.hasNext()) {
-            String database = (String) databases.next();
-            Iterator tables = list(catalog.listTables(database));
-            while (tables.hasNext()) {
-                catalog.dropTable(database, (String) tables.next(), true, true);
-            }
-            Iterator functions = list(catalog.listFunctions(database, "*"));
-            while (functions.hasNext()) {
-                catalog.dropFunction(database, (String) functions.next());
-            }
-            if (!database.equals("default")) {
-                catalog.dropDatabase(database, true, true);
-            }
+    /** What is in its catalog is somebody's, and may be in a metastore or a folder of theirs. */
+    private static boolean hasTables(SparkSession any) {
+        if (!"in-memory".equals(context.conf().get(CATALOG, "in-memory"))) {
+            return true;
         }
-    }
-
-    private static Iterator list(scala.collection.immutable.Seq names) {
-        List copy = new ArrayList(CollectionConverters.asJava((scala.collection.Seq) names));
-        return copy.iterator();
+        ExternalCatalogWithListener catalog = any.sharedState().externalCatalog();
+        return !(catalog.unwrapped() instanceof InMemoryCatalog)
+                || catalog.listDatabases().size() > 1
+                || !catalog.listTables("default").isEmpty()
+                || !catalog.listFunctions("default", "*").isEmpty();
     }
 
     private static long added() {
