@@ -177,7 +177,7 @@ def test_a_worker_stops_when_asked_to(cli, graph):
     with started("worker", "--name", "one", "--json") as (worker, lines):
         for line in lines:
             seen.append(json.loads(line))
-            if seen[-1]["event"] == "ended" and seen[-1]["job"]["pipeline"] == "total":
+            if seen[-1]["event"] == "ended" and seen[-1]["job"]["pipeline"]["repo"] == "total":
                 break
         worker.terminate()
         assert worker.wait(120) == 0

@@ -19,7 +19,10 @@ def new_id() -> str:
     global _last
     with _lock:
         # 48 bits of milliseconds and 12 of the fraction: ids made in one process never tie.
-        tick = max(time.time_ns() * 4096 // 1_000_000, _last + 1)
+        tick = time.time_ns() * 4096 // 1_000_000
+        if tick <= _last:
+            # After a clock was set back each has a millisecond of its own: short ids stay distinct.
+            tick = _last + (1 if tick // 4096 == _last // 4096 else 4096)
         _last = tick
     millis, fraction = divmod(tick, 4096)
     tail = int.from_bytes(os.urandom(8), "big") & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
