@@ -21,7 +21,7 @@ from trunkline.model.commits import RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.lineage import Lineage, LineageNode
 from trunkline.model.shape import as_json
-from trunkline.pipelines.plan import IndexLine, LineState
+from trunkline.pipelines.datums_lines import IndexLine, LineState
 from trunkline.storage.catalog import jobs
 from trunkline.storage.objects.keys import KeyMaker
 

@@ -18,8 +18,9 @@ from pyarrow import parquet
 import trunkline as tl
 from tests.jobs.tables import Tables
 from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY, FaultyProxy, S3Server, s3_server
-from trunkline.engine.runner.inputs import Fields, InputReader
+from trunkline.engine.runner.inputs import InputReader
 from trunkline.errors import CorruptObject, Erased, NotFound, Precondition, Usage
+from trunkline.model.entries import FileBytes
 from trunkline.model.jobs import JobState
 from trunkline.sdk import backups
 from trunkline.storage.objects.outside import outside_key
@@ -500,7 +501,7 @@ def test_rot_in_a_bucket_is_found_by_content(server: S3Server, client: Any, tmp_
         with pytest.raises(CorruptObject, match="declared immutable"):
             lake.read("r:/t.txt")
         (info,) = lake.ls("r")
-        fields = Fields("/t.txt", info.hash, 2, outside_key(f"{bucket}/in/t.txt"), -1)
+        fields = FileBytes("/t.txt", info.hash, 2, outside_key(f"{bucket}/in/t.txt"), -1)
         with pytest.raises(CorruptObject, match="declared immutable"):
             InputReader(lake._core.objects).read(fields)
 

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from tests.counting import calls
 from trunkline.model.jobs import DatumState
 from trunkline.pipelines.datums import Datum, Match
+from trunkline.pipelines.datums_lines import IndexLine, LineState
 from trunkline.pipelines.plan import (
     Action,
     CodeChange,
-    IndexLine,
-    LineState,
     Step,
     Summary,
     plan,

@@ -27,7 +27,7 @@ from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import Column, Schema
 from trunkline.pipelines import sqltext
 from trunkline.pipelines.columns import Columns, sql_columns
-from trunkline.pipelines.plan import IndexLine
+from trunkline.pipelines.datums_lines import IndexLine
 from trunkline.storage.catalog import flows, pipelines, repos
 from trunkline.tables.describe import describe
 

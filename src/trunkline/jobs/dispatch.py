@@ -14,6 +14,7 @@ from trunkline.engine.runner.task import Row, encode_set
 from trunkline.jobs.context import Context
 from trunkline.jobs.planning import Decision
 from trunkline.lake.manifests import Tree
+from trunkline.model.entries import total_size
 from trunkline.model.hidden import shown
 from trunkline.pipelines.datums import datum_hash, datum_id
 
@@ -116,7 +117,7 @@ def _chunks(rows: Iterator[Row], size: int, most_bytes: int | None) -> Iterator[
     for row in rows:
         if most_bytes is not None:
             lines = [line for one in row[_INPUTS] for line in one[_LINES]]
-            weight += sum(int(line.split("\t", 3)[2]) for line in lines)
+            weight += total_size(line.encode() for line in lines)
         held.append(row)
         if len(held) >= size or (most_bytes is not None and weight >= most_bytes):
             yield held

@@ -18,77 +18,24 @@ from trunkline.errors import CorruptObject
 from trunkline.lake.changes import Changes, apply_unchecked
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
-from trunkline.model.ids import id_millis
-from trunkline.pipelines.plan import LineState
+from trunkline.pipelines.datums_lines import Pointer, ResultLine, result_key
 
 _CACHED_PARTS = 32
-_DAY = 86_400_000
-_LETTERS = {state.datum_state.value: state.value.encode() for state in LineState}
-GOOD = LineState.SUCCESS.value.encode()
 
 
-class Pointer(NamedTuple):
-    """Where a result is: the part, and its place in it."""
-
-    part: str
-    number: int
-
-
-class Kept(NamedTuple):
-    """A result of some earlier job."""
+class EarlierResult(NamedTuple):
+    """A result that an earlier job made."""
 
     job: str
     pointer: Pointer
 
 
-def result_key(key: bytes, content: bytes, digest: str) -> bytes:
-    """Versions come first: what a new one adds lies together, and leaves the others as they are."""
-    return b"%b\x1f%b\x1f%b" % (digest[:16].encode(), key, content)
-
-
-def result_line(key: bytes, content: bytes, digest: str, job: str, pointer: Pointer) -> bytes:
-    # The third field is a number in every tree's lines.
-    day = id_millis(job) // _DAY
-    return b"%b\t%b\t%d\t%b\t%d" % (
-        result_key(key, content, digest),
-        job.encode(),
-        pointer.number,
-        pointer.part.encode(),
-        day,
-    )
-
-
-class ResultWriter:
-    """The lines of one job's results, part by part: as `IndexLine` and `result_line` make them,
-    with what is the same for all of a part made once.
-    """
-
-    def __init__(self, job: str, digest: str) -> None:
-        self._job = job.encode()
-        self._digest = digest[:16].encode()
-        self._day = id_millis(job) // _DAY
-        self._part = b""
-
-    def start(self, part: str) -> None:
-        self._part = part.encode()
-
-    def index_line(self, key: bytes, content: bytes, state: str, number: int, reason: str) -> bytes:
-        fields = (key, content, _LETTERS[state], self._job, self._part, number, reason.encode())
-        return b"%b\t%b\t%b\t%b\t%b\t%d\t%b" % fields
-
-    def result_line(self, key: bytes, content: bytes, number: int) -> bytes:
-        fields = (self._digest, key, content, self._job, number, self._part, self._day)
-        return b"%b\x1f%b\x1f%b\t%b\t%d\t%b\t%d" % fields
-
-
-def find_result(results: Tree, key: bytes, content: bytes, digest: str) -> Kept | None:
+def find_result(results: Tree, key: bytes, content: bytes, digest: str) -> EarlierResult | None:
     line = results.find(result_key(key, content, digest)) if results.ranges else None
-    return read_result(line) if line else None
-
-
-def read_result(line: bytes) -> Kept:
-    _, job, number, part, _ = line.split(b"\t")
-    return Kept(job.decode(), Pointer(part.decode(), int(number)))
+    if line is None:
+        return None
+    found = ResultLine.decode(line)
+    return EarlierResult(found.job, found.pointer)
 
 
 def patch(

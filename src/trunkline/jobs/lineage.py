@@ -15,13 +15,14 @@ from trunkline.lake.files import stat
 from trunkline.lake.manifests import Tree
 from trunkline.lake.versions import code_repo
 from trunkline.model.commits import Commit, RepoName
+from trunkline.model.entries import line_owner, line_path
 from trunkline.model.files import FileType
 from trunkline.model.jobs import Job
 from trunkline.model.lineage import Lineage, LineageNode
 from trunkline.model.pipelines import Merge
 from trunkline.model.refs import Ref
 from trunkline.pipelines.datums import datum_id
-from trunkline.pipelines.plan import IndexLine
+from trunkline.pipelines.datums_lines import IndexLine
 
 MOST_SHOWN = 20
 MOST_PLACES = 1_000
@@ -108,7 +109,7 @@ class _Origins:
         self, commit: Commit, job: Job, lines: Mapping[str, bytes]
     ) -> Iterator[tuple[str, Links]]:
         records = self._records
-        owners = {path: _owner(line) for path, line in lines.items()}
+        owners = {path: line_owner(line).decode() for path, line in lines.items()}
         index = records.index(job)
         found = by_id(index, {owner for owner in owners.values() if owner})
         for path, owner in owners.items():
@@ -287,19 +288,14 @@ def _detail(place: Place, fact: Fact, made: Made | None) -> str:
     return ", ".join([*parts, fact.note] if fact.note else parts)
 
 
-def _owner(line: bytes) -> str:
-    fields = line.split(b"\t", 6)
-    return fields[5].decode() if len(fields) > 5 else ""
-
-
 def _owned(tree: Tree, found: Mapping[str, Found]) -> Iterator[tuple[str, str]]:
     """The files that the datums found own."""
     wanted = {owner.encode() for owner in found}
     for lines in tree.chunks() if wanted else ():
         for line in lines:
-            fields = line.split(b"\t", 6)
-            if len(fields) > 5 and fields[5] in wanted:
-                yield fields[0].decode(), fields[5].decode()
+            owner = line_owner(line)
+            if owner in wanted:
+                yield line_path(line).decode(), owner.decode()
 
 
 def _name(place: Place) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from trunkline.engine.runner.task import DatumResult
 from trunkline.jobs.claims import parts_prefix
 from trunkline.jobs.context import Context, at_heads, index_of, load
-from trunkline.jobs.ledger import Parts, Pointer
+from trunkline.jobs.ledger import Parts
 from trunkline.jobs.planning import Decision, Verdict, decide
 from trunkline.lake.core import Core
 from trunkline.model.commits import RepoName
@@ -18,7 +18,7 @@ from trunkline.model.inputs import Leaf
 from trunkline.model.jobs import DatumInfo, DatumInput, DatumState, Job, JobState
 from trunkline.model.pipelines import Mode, PipelineVersion
 from trunkline.pipelines.datums import Datum, datum_id, datums, described
-from trunkline.pipelines.plan import IndexLine
+from trunkline.pipelines.datums_lines import IndexLine, line_key
 
 SAMPLES = 20
 
@@ -91,7 +91,7 @@ def _with_result(
     if line.job != job.id:
         info = _info(leaf_of, datum, DatumState.SKIPPED, "unchanged")
         return replace(info, job=line.job)
-    result = parts.at(Pointer(line.part, line.number))
+    result = parts.at(line.pointer)
     state = line.state.datum_state
     info = _info(leaf_of, datum, state, line.reason)
     return replace(
@@ -184,7 +184,7 @@ def _text(one: Decision) -> str:
     if one.datum is not None:
         return described(one.datum.key)
     assert one.before is not None
-    return described(IndexLine.decode(one.before).key)
+    return described(line_key(one.before))
 
 
 def _plain(reason: str) -> str:

@@ -12,17 +12,17 @@ from typing import NamedTuple
 
 from trunkline.jobs.context import Context
 from trunkline.jobs.inputtypes import typed
-from trunkline.jobs.ledger import Kept, find_result
+from trunkline.jobs.ledger import EarlierResult, find_result
 from trunkline.lake.differences import differences
 from trunkline.lake.manifests import Tree
 from trunkline.pipelines.datums import Datum, datum_id, datums
 from trunkline.pipelines.datums_delta import delta, is_local
+from trunkline.pipelines.datums_lines import LineState, line_content
 from trunkline.pipelines.plan import (
     FAILED_BEFORE,
     NEW,
     Action,
     CodeChange,
-    LineState,
     Step,
     changed_input,
     plan,
@@ -35,7 +35,6 @@ ALL = b""
 
 KEPT = "computed before"
 REPLAY = "replay"
-FAILED_STATES = tuple(s.encode() for s in (LineState.FAILED, LineState.RECOVERED))
 
 
 class Verdict(StrEnum):
@@ -54,10 +53,10 @@ class Decision(NamedTuple):
     reason: str
     datum: Datum | None
     before: bytes | None
-    kept: Kept | None = None
+    kept: EarlierResult | None = None
 
 
-Found = Mapping[bytes, tuple[bytes, Kept]]
+Found = Mapping[bytes, tuple[bytes, EarlierResult]]
 """Results that no ledger has yet, by key: the content they are for, and where they are."""
 
 
@@ -113,8 +112,8 @@ def _since_last_attempt(context: Context, datum: Datum) -> str:
     line = context.last_index.find(datum.key)
     if line is None:
         return ""
-    _, content, state, _ = line.split(b"\t", 3)
-    if state not in FAILED_STATES:
+    content, state = line_content(line)
+    if state is LineState.SUCCESS:
         return ""
     return changed_input(datum, content) or FAILED_BEFORE
 

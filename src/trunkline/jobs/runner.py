@@ -17,7 +17,7 @@ from trunkline.jobs.claims import Claim, parts_prefix
 from trunkline.jobs.context import Context, load, types_stayed
 from trunkline.jobs.dispatch import encoded_sets
 from trunkline.jobs.finishing import BaseMoved, Stored
-from trunkline.jobs.ledger import GOOD, Kept, Parts, Pointer, ResultWriter, patch, result_line
+from trunkline.jobs.ledger import EarlierResult, Parts, patch
 from trunkline.jobs.planning import Decision, Verdict, can_patch, decide
 from trunkline.jobs.streaming.run import StreamEngine, StreamRun
 from trunkline.jobs.tableoutcome import Said
@@ -36,7 +36,15 @@ from trunkline.model.told import said
 from trunkline.model.words import count
 from trunkline.pipelines.confinement import INSTEAD, unconfined
 from trunkline.pipelines.datums import datum_id, described
-from trunkline.pipelines.plan import IndexLine, LineState
+from trunkline.pipelines.datums_lines import (
+    IndexLine,
+    LineState,
+    Pointer,
+    ResultLine,
+    ResultWriter,
+    line_key,
+    result_key,
+)
 from trunkline.storage.catalog import commits, jobs
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.intake import Intake
@@ -178,7 +186,7 @@ class JobRun:
             if one.verdict is Verdict.DROP:
                 assert one.before is not None
                 tally.drop += 1
-                self._gone.append(IndexLine.decode(one.before).key)
+                self._gone.append(line_key(one.before))
                 continue
             tally.fresh += one.before is None
             if one.verdict is Verdict.REUSE:
@@ -212,9 +220,9 @@ class JobRun:
                 found.append(commit)
         return tuple(self.core.tree(commit) for commit in found)
 
-    def _found(self, context: Context) -> Mapping[bytes, tuple[bytes, Kept]]:
+    def _found(self, context: Context) -> Mapping[bytes, tuple[bytes, EarlierResult]]:
         """Results of attempts that did not get to the end: this job's, and killed ones'."""
-        found: dict[bytes, tuple[bytes, Kept]] = {}
+        found: dict[bytes, tuple[bytes, EarlierResult]] = {}
         for job_id in (*([self.claim.job.id] if self._tried else ()), *context.borrowed):
             for part in self.parts.listed(parts_prefix(context.repo, job_id)):
                 try:
@@ -223,7 +231,7 @@ class JobRun:
                     continue  # gc took it, or it is damaged: its datums run again
                 for number, result in enumerate(results):
                     if result.state == "success":
-                        kept = Kept(job_id, Pointer(part, number))
+                        kept = EarlierResult(job_id, Pointer(part, number))
                         found.setdefault(result.key.encode(), (result.content.encode(), kept))
         return found
 
@@ -241,15 +249,15 @@ class JobRun:
                 key, content, LineState.SUCCESS, kept.job, *kept.pointer, result.reason
             ).encode()
         )
-        self._results.append(
-            result_line(key, content, context.version.digest, kept.job, kept.pointer)
-        )
+        part, number = kept.pointer
+        named = result_key(key, content, context.version.digest)
+        self._results.append(ResultLine(named, kept.job, number, part).encode())
         return result
 
     def _drop_outputs(self, assembly: Assembly, before: bytes) -> None:
-        _, _, state, _, part, number, _ = before.split(b"\t", 6)
-        if state == GOOD:
-            assembly.drop(self.parts.at(Pointer(part.decode(), int(number))).outputs)
+        line = IndexLine.decode(before)
+        if line.is_good:
+            assembly.drop(self.parts.at(line.pointer).outputs)
 
     # -- running -------------------------------------------------------------------------
 
@@ -454,8 +462,8 @@ class JobRun:
             return
         for line in self.core.manifests.read(*index).scan(b""):
             found = IndexLine.decode(line)
-            if found.state is LineState.SUCCESS:
-                yield from self.parts.at(Pointer(found.part, found.number)).outputs
+            if found.is_good:
+                yield from self.parts.at(found.pointer).outputs
 
     def _base_tree(self, context: Context) -> Tree:
         return self.core.tree(context.base.commit)
@@ -488,7 +496,7 @@ class JobRun:
         names = dict.fromkeys(error.owners, "")
         lines = [*self._index, *context.base.index.scan(b"")]
         for line in lines:
-            key = IndexLine.decode(line).key
+            key = line_key(line)
             if (number := datum_id(key)) in names:
                 names[number] = names[number] or described(key)
         first, second = (f"{names[i] or i} ({i[:12]})" for i in error.owners)

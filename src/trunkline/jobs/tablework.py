@@ -21,7 +21,7 @@ from trunkline.jobs.candidate import Candidate, below, folder_of
 from trunkline.jobs.claims import Claim
 from trunkline.jobs.context import Context, types_stayed
 from trunkline.jobs.expectations import failure_text
-from trunkline.jobs.ledger import GOOD, Parts, Pointer
+from trunkline.jobs.ledger import Parts
 from trunkline.jobs.planning import Decision
 from trunkline.jobs.tableinputs import TableInputs, Values, by_partition, normal
 from trunkline.jobs.tableoutcome import Said, TableOutcome, counted
@@ -33,6 +33,7 @@ from trunkline.model.expectations import CheckKind, CheckResult
 from trunkline.model.pipelines import Mode, OnChange
 from trunkline.model.tables import QUARANTINE, TABLE_FILE, Schema, TableSpec, Written
 from trunkline.pipelines.datums import datum_id, described
+from trunkline.pipelines.datums_lines import IndexLine
 from trunkline.storage.crashpoints import crashpoint
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.tables.describe import describe_lines, recorded_spec
@@ -366,12 +367,10 @@ class TableWork:
         return kept
 
     def _old_outputs(self, one: Decision) -> list[Entry]:
-        if one.before is None:
+        line = IndexLine.decode(one.before) if one.before is not None else None
+        if line is None or not line.is_good:
             return []
-        _, _, state, _, part, number, _ = one.before.split(b"\t", 6)
-        if state != GOOD:
-            return []
-        outputs = self._parts.at(Pointer(part.decode(), int(number))).outputs
+        outputs = self._parts.at(line.pointer).outputs
         return [Entry.decode(line.encode()) for line in outputs]
 
 

@@ -13,12 +13,12 @@ from trunkline.engine.runner.task import DatumResult, read_lines
 from trunkline.jobs.records import Place, Records
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import EMPTY, Tree
-from trunkline.model.entries import TAB, line_path
+from trunkline.model.entries import line_path
 from trunkline.model.inputs import leaves
 from trunkline.model.jobs import Job, JobInput
 from trunkline.pipelines.datums import datum_id, datums, leaf_text
 from trunkline.pipelines.datums_identity import CUT, SEPARATOR
-from trunkline.pipelines.plan import IndexLine, LineState, line_key
+from trunkline.pipelines.datums_lines import IndexLine, index_part, line_key
 
 Matched = list[tuple[bytes, bytes]]
 """What a datum read: the leaf and the path in it, as keys have them."""
@@ -81,7 +81,7 @@ def touching(
         for head, text in matched:
             if head in heads and (head not in older or older[head].commit == heads[head]):
                 hits.update(by_text.get(text, ()))
-        if hits and one.state is LineState.SUCCESS:
+        if hits and one.is_good:
             found[datum_id(one.key)] = Found(line, hits)
 
     for lines in index.chunks(b""):
@@ -109,7 +109,7 @@ def writers(core: Core, index: Tree, path: str) -> list[IndexLine] | None:
     parts: dict[bytes, list[bytes]] = {}
     for lines in index.chunks(b""):
         for line in lines:
-            parts.setdefault(line.split(TAB, 5)[4], []).append(line)
+            parts.setdefault(index_part(line), []).append(line)
         if len(parts) > MOST_PARTS:
             return None
     found = []
@@ -117,7 +117,7 @@ def writers(core: Core, index: Tree, path: str) -> list[IndexLine] | None:
         texts = read_lines(core.objects.get(part.decode()))
         for one in map(IndexLine.decode, lines):
             wrote = DatumResult.decode(texts[one.number]).outputs
-            if one.state is LineState.SUCCESS and any(o.startswith(path + "\t") for o in wrote):
+            if one.is_good and any(o.startswith(path + "\t") for o in wrote):
                 found.append(one)
     return sorted(found)
 

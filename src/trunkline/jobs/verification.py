@@ -44,7 +44,7 @@ from trunkline.model.streams import LATE, MALFORMED, Flow
 from trunkline.model.tables import QUARANTINE, TABLE_FILE, Format, Schema, TableSpec
 from trunkline.model.verification import Difference, Verdict, Verification
 from trunkline.pipelines.datums import datum_id, described
-from trunkline.pipelines.plan import IndexLine
+from trunkline.pipelines.datums_lines import IndexLine
 from trunkline.storage.catalog import commits, flows, jobs, leases
 from trunkline.storage.objects.intake import Intake
 from trunkline.tables.describe import describe_lines, recorded_spec

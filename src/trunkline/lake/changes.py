@@ -11,7 +11,7 @@ from zlib import crc32
 
 from trunkline.errors import PathClash
 from trunkline.lake.manifests import EMPTY, INLINE_KEY, Lines, Range, Tree, prefix_end
-from trunkline.model.entries import TAB, line_path
+from trunkline.model.entries import by_path, line_path
 
 # Where ranges end: about every 2,048th line after the first 2,048, and never past the last.
 SHORTEST = 2_048
@@ -35,8 +35,7 @@ class Changes:
         return bool(self.puts or self.appends or self.removed_files or self.removed_folders)
 
     def put_all(self, lines: Iterable[bytes]) -> None:
-        # As `line_path`, without a call for each of very many.
-        puts = {line[: line.index(TAB)]: line for line in lines}
+        puts = by_path(lines)
         self.puts.update(puts)
         for path in self.appends.keys() & puts.keys():
             del self.appends[path]

@@ -15,7 +15,7 @@ from trunkline.lake.environmentpipelines import require_environment
 from trunkline.lake.reach import needed_commits, new_ranges
 from trunkline.model.commits import RepoName
 from trunkline.model.deletions import Deletion, Reader
-from trunkline.model.entries import Entry
+from trunkline.model.entries import Entry, line_object
 from trunkline.model.refs import Ref
 from trunkline.pipelines.spec.codec import view_of
 from trunkline.storage.catalog import (
@@ -234,6 +234,6 @@ def _held_by(core: Core, found: Deletion, doomed: Places) -> Deletion:
             continue
         for lines in new_ranges(core.manifests.read(row["root"], row["root_hash"]), others):
             for line in lines:
-                if line.split(b"\t", 4)[3] in keys:
+                if line_object(line) in keys:
                     held.pop(place_of(Entry.decode(line)), None)
     return replace(found, commits=len(doomed), files=len(held), bytes=sum(held.values()))

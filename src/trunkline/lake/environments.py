@@ -19,7 +19,7 @@ from trunkline.lake.environmentpipelines import (
 from trunkline.lake.history import reachable
 from trunkline.lake.versions import SPEC_FILE, code_repo
 from trunkline.model.commits import DEFAULT_BRANCH, Branch, Commit, Repo, RepoKind, RepoName
-from trunkline.model.entries import line_path
+from trunkline.model.entries import line_hash, line_path
 from trunkline.model.environments import (
     BranchState,
     CodeState,
@@ -206,9 +206,10 @@ def _same(core: Core, session: Session, name: RepoName, repo: int, left: int, ri
     return _files(core, mine) == _files(core, theirs)
 
 
-def _files(core: Core, commit: Commit | None) -> list[list[bytes]]:
+def _files(core: Core, commit: Commit | None) -> list[tuple[bytes, bytes]]:
     lines = core.tree(commit).scan()
-    return [line.split(b"\t", 2)[:2] for line in lines if line_path(line) != SPEC_FILE]
+    files = ((line_path(line), line_hash(line)) for line in lines)
+    return [(path, digest) for path, digest in files if path != SPEC_FILE]
 
 
 def branch_states(session: Session, environment: Environment) -> Iterator[BranchState]:

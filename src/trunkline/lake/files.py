@@ -11,7 +11,7 @@ from blake3 import blake3
 from trunkline.errors import CorruptObject, Erased, NotFound, Usage
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree, prefix_end
-from trunkline.model.entries import IN_FOLDERS, Entry, line_path
+from trunkline.model.entries import IN_FOLDERS, Entry, line_hash, line_path, line_size
 from trunkline.model.files import FileInfo, FileType
 from trunkline.model.hidden import hidden, shown
 from trunkline.model.suggest import did_you_mean
@@ -68,7 +68,7 @@ def children(
     while line := _first_at(tree, cursor, prefix):
         found = True
         rest = line[len(prefix) :]
-        head, slash, _ = rest.partition(b"\t")[0].partition(b"/")
+        head, slash, _ = line_path(rest).partition(b"/")
         veiled = not hidden_too and hidden((prefix + head).decode(), path)
         if not slash:
             if not veiled:
@@ -201,8 +201,8 @@ def folder_hash(tree: Tree, prefix: bytes) -> str:
     hasher = blake3()
     start = len(prefix)
     for lines in tree.chunks(prefix):
-        rows = [line.split(b"\t", 2) for line in lines]
-        hasher.update(b"".join([b"%b\t%b\n" % (row[0][start:], row[1]) for row in rows]))
+        rows = [(line_path(line)[start:], line_hash(line)) for line in lines]
+        hasher.update(b"".join([b"%b\t%b\n" % row for row in rows]))
     return hasher.hexdigest()
 
 
@@ -238,8 +238,8 @@ def _new_folders(path: str, seen: set[str]) -> Iterator[str]:
 
 
 def _file(line: bytes) -> FileInfo:
-    path, digest, size, _ = line.split(b"\t", 3)
-    return FileInfo(path.decode(), FileType.FILE, int(size), digest.decode())
+    path, digest = line_path(line).decode(), line_hash(line).decode()
+    return FileInfo(path, FileType.FILE, line_size(line), digest)
 
 
 def _missing(tree: Tree, path: str, where: str) -> NotFound:
@@ -248,7 +248,7 @@ def _missing(tree: Tree, path: str, where: str) -> NotFound:
     near: list[str] = []
     cursor = prefix = folder.encode() + b"/"
     while len(near) < 200 and (line := _first_at(tree, cursor, prefix)):
-        head, slash, _ = line[len(prefix) :].partition(b"\t")[0].partition(b"/")
+        head, slash, _ = line_path(line[len(prefix) :]).partition(b"/")
         near.append((prefix + head).decode())
         cursor = prefix + head + (b"0" if slash else b"\t\xff")
     return NotFound(

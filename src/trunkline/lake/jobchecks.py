@@ -11,17 +11,21 @@ import zstandard
 
 from trunkline.errors import TrunklineError
 from trunkline.lake.core import Core
-from trunkline.lake.jobobjects import datum_of
 from trunkline.lake.manifests import ManifestStore, Range, Tree, decompress
 from trunkline.model.commits import Commit, Origin, RepoKind
 from trunkline.model.jobs import Job, JobState
+from trunkline.pipelines.datums_lines import IndexLine, LineState, ResultLine
 from trunkline.storage.catalog import Session, commits, jobs, pipelines, repos
 from trunkline.storage.catalog.pipelines import PipelineRow
 
 Told = Callable[[str, str, str], None]
 """Told of a problem: its kind, where it is, what it is."""
 _CACHED_PARTS = 32
-_STATES = {b"1": "processed", b"2": "failed", b"3": "recovered"}
+_STATES = {
+    LineState.SUCCESS: "processed",
+    LineState.FAILED: "failed",
+    LineState.RECOVERED: "recovered",
+}
 
 
 class Facts(NamedTuple):
@@ -108,9 +112,9 @@ class JobChecks:
         found: Counter[tuple[str, str]] = Counter()
         try:
             for line in tree.lines(held):
-                key, _, state, job, part, number, _ = line.split(b"\t", 6)
-                found[_STATES[state], job.decode()] += 1
-                self._result(where, part.decode(), int(number), key)
+                one = IndexLine.decode(line)
+                found[_STATES[one.state], one.job] += 1
+                self._result(where, *one.pointer, one.key)
         except TrunklineError as error:
             self._told("index", where, error.message)
         except (ValueError, KeyError):
@@ -123,8 +127,8 @@ class JobChecks:
         tree = self._tree(where, key, digest)
         try:
             for line in tree.scan(b"") if tree is not None else ():
-                name, _, number, part, _ = line.split(b"\t")
-                found = self._result(where, part.decode(), int(number), datum_of(name))
+                one = ResultLine.decode(line)
+                found = self._result(where, *one.pointer, one.datum)
                 for output in found["outputs"] if found else ():  # type: ignore[attr-defined]
                     self._check_file(where, output.encode())
         except TrunklineError as error:

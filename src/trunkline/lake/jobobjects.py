@@ -16,15 +16,16 @@ from trunkline.lake.core import Core
 from trunkline.lake.lease import Lease
 from trunkline.lake.manifests import Lines, Tree, decompress
 from trunkline.lake.named import Named
-from trunkline.model.entries import line_path
+from trunkline.model.entries import objects_of
 from trunkline.model.ids import id_millis, new_id
+from trunkline.pipelines.datums_lines import IndexLine, ResultLine, index_part, result_part
 from trunkline.storage.catalog import Session, jobs, pipelines
 from trunkline.storage.catalog.pipelines import PipelineRow
 from trunkline.storage.objects.keys import JOBS, KeyMaker
 
 PART, LOG = ".part", ".log"
 KEEP_LOGS = 30 * 86_400.0
-_PART_FIELD = {"index": 4, "results": 3}
+_PART_OF = {"index": index_part, "results": result_part}
 
 
 def prune_results(core: Core, keep_seconds: float) -> int:
@@ -45,9 +46,10 @@ def prune_results(core: Core, keep_seconds: float) -> int:
             tree = core.manifests.read(row.results, row.results_hash)
             indexes = [core.manifests.read(*stored) for stored in heads[row.repo]]
             old = {
-                line_path(line)
-                for line in tree.scan(b"")
-                if _made(line) <= oldest and not any(_has(index, line) for index in indexes)
+                one.key
+                for one in map(ResultLine.decode, tree.scan(b""))
+                if id_millis(one.job) * 1000 <= oldest  # when the set of its job began
+                and not any(_has(index, one) for index in indexes)
             }
         except CorruptObject:
             if _is_named(core, row.results or ""):
@@ -58,21 +60,10 @@ def prune_results(core: Core, keep_seconds: float) -> int:
     return gone
 
 
-def datum_of(result: bytes) -> bytes:
-    """The key of the datum in the name of a result: version, datum, content (`jobs.ledger`)."""
-    return result.partition(b"\x1f")[2].rpartition(b"\x1f")[0]
-
-
-def _made(line: bytes) -> int:
-    """When the set began whose job computed a result, in microseconds."""
-    return id_millis(line.split(b"\t", 2)[1].decode()) * 1000
-
-
-def _has(index: Tree, result: bytes) -> bool:
+def _has(index: Tree, result: ResultLine) -> bool:
     """Whether a datum of an index still is what this result says."""
-    named, _, number, part, _ = result.split(b"\t")
-    found = index.find(datum_of(named))
-    return found is not None and found.split(b"\t")[4:6] == [part, number]
+    found = index.find(result.datum)
+    return found is not None and IndexLine.decode(found).pointer == result.pointer
 
 
 def replace_results(core: Core, row: PipelineRow, tree: Tree, old: set[bytes]) -> bool:
@@ -150,7 +141,7 @@ def name_running(core: Core, parts: set[str], named: Named) -> None:
     """
     for part in parts:
         lines = _outputs(core, part)
-        named.passing |= {line.split(b"\t", 4)[3].decode() for line in lines} - named.keys
+        named.passing |= objects_of(lines) - named.keys
         named.files(lines)
 
 
@@ -169,12 +160,11 @@ def _note_parts(
 
     What was read of it until then is noted, since it is not read again.
     """
-    field = _PART_FIELD[kind]
+    part_of = _PART_OF[kind]
     try:
         tree = core.manifests.read(*stored)
         for lines in _new_lines(tree, seen):
-            names = {line.split(b"\t", field + 1)[field] for line in lines}
-            parts |= {name.decode() for name in names}
+            parts |= {name.decode() for name in set(map(part_of, lines))}
     except CorruptObject:
         if _is_named(core, stored[0]):
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trunkline.lake.manifests import INLINE_KEY, Lines, Tree
+from trunkline.model.entries import objects_of
 
 
 class Named:
@@ -29,7 +30,7 @@ class Named:
 
     def files(self, lines: Lines) -> None:
         """The objects that hold files, by the lines that list them."""
-        self.keys |= {key.decode() for key in {line.split(b"\t", 4)[3] for line in lines}}
+        self.keys |= objects_of(lines)
 
     def others(self, keys: Iterable[str]) -> None:
         """Changes of open commits, results and logs of jobs."""

@@ -12,7 +12,7 @@ from trunkline.lake.pipelines import require
 from trunkline.lake.propagation import output_branch
 from trunkline.lake.publish import Change, spread
 from trunkline.model.commits import RepoName
-from trunkline.model.entries import Entry
+from trunkline.model.entries import Entry, line_path
 from trunkline.model.ids import new_id
 from trunkline.model.suggest import did_you_mean
 from trunkline.model.tables import QUARANTINE
@@ -26,7 +26,7 @@ _FOLDER = f"/{QUARANTINE}/"
 def quarantined(tree: Tree) -> Iterator[tuple[str, Entry]]:
     """The files of quarantined rows, each with its rule."""
     for line in tree.scan():
-        path = line.partition(b"\t")[0].decode()
+        path = line_path(line).decode()
         _, folder, below = path.partition(_FOLDER)
         if folder:
             yield below.partition("/")[0], Entry.decode(line)

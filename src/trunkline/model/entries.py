@@ -8,7 +8,9 @@ operations of the interpreter do the work that a table library would.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import AnyStr, NamedTuple
 
 TAB = b"\t"
 WHOLE_OBJECT = b"-"
@@ -104,8 +106,55 @@ def _folders(path: str) -> list[str]:
     return [one for one in path.split("/")[:-1] if "=" in one]
 
 
+class FileBytes(NamedTuple):
+    """What reading a file needs; `offset` is -1 for a whole object."""
+
+    path: str
+    digest: str
+    size: int
+    key: str
+    offset: int
+
+    @classmethod
+    def decode(cls, line: str) -> FileBytes:
+        return cls(*_read(line.split("\t"), "-"))
+
+
+LineBytes = tuple[bytes, bytes, int, bytes, int]
+
+
+def line_bytes(line: bytes) -> LineBytes:
+    """As `FileBytes`, for whoever writes so many files that decoding their names would count."""
+    return _read(line.split(TAB), WHOLE_OBJECT)
+
+
+def _read(fields: list[AnyStr], whole: AnyStr) -> tuple[AnyStr, AnyStr, int, AnyStr, int]:
+    path, hash_, size, key, offset = fields[:5]
+    digest = fields[7] if len(fields) > 7 and fields[7] else hash_
+    return path, digest, int(size), key, -1 if offset == whole else int(offset)
+
+
+def undecoded(lines: Iterable[bytes], most: int = -1) -> list[list[bytes]]:
+    """The fields of lines as they are, for whoever needs few of many; the last holds the rest."""
+    return [line.split(TAB, most) for line in lines]
+
+
+def join_fields(fields: Iterable[bytes]) -> bytes:
+    return TAB.join(fields)
+
+
 def line_path(line: bytes) -> bytes:
     return line[: line.index(TAB)]
+
+
+def text_path(line: str) -> str:
+    """As `line_path`, of a line that came as text."""
+    return line[: line.index("\t")]
+
+
+def by_path(lines: Iterable[bytes]) -> dict[bytes, bytes]:
+    # As `line_path`, without a call for each of very many.
+    return {line[: line.index(TAB)]: line for line in lines}
 
 
 def line_hash(line: bytes) -> bytes:
@@ -114,3 +163,22 @@ def line_hash(line: bytes) -> bytes:
 
 def line_size(line: bytes) -> int:
     return int(line.split(TAB, 3)[2])
+
+
+def line_object(line: bytes) -> bytes:
+    return line.split(TAB, 4)[3]
+
+
+def line_owner(line: bytes) -> bytes:
+    fields = line.split(TAB, 6)
+    return fields[5] if len(fields) > 5 else b""
+
+
+def total_size(lines: Iterable[bytes]) -> int:
+    # As `line_size`, without a call for each of thousands.
+    return sum([int(line.split(TAB, 3)[2]) for line in lines])
+
+
+def objects_of(lines: Iterable[bytes]) -> set[str]:
+    """The objects that hold the files of some lines."""
+    return {key.decode() for key in {line.split(TAB, 4)[3] for line in lines}}

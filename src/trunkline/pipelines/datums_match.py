@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 from blake3 import blake3
 
-from trunkline.model.entries import TAB
+from trunkline.model.entries import undecoded
 from trunkline.model.hidden import hidden
 from trunkline.model.inputs import Leaf
 from trunkline.pipelines.globs import Glob, substitute
@@ -254,7 +254,7 @@ def path_of(text: bytes) -> str:
 
 
 def _rows(lines: list[bytes]) -> list[Row]:
-    return [line.split(TAB, 3) for line in lines]
+    return undecoded(lines, 3)
 
 
 _one_capture = re.compile(r"\$([1-9][0-9]?)").fullmatch

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
-from trunkline.model.jobs import DatumState
 from trunkline.pipelines.datums_identity import Datum
+from trunkline.pipelines.datums_lines import LineState, line_content, line_key
 from trunkline.pipelines.datums_match import path_of
 
-TAB = b"\t"
 NEW = "new"
 INPUT_CHANGED = "input changed"
 OTHER_TYPES = f"{INPUT_CHANGED}: other types"
@@ -39,40 +38,6 @@ class CodeChange(Enum):
     SAME = ""
     CHANGED = CODE_CHANGED
     REPROCESS = REPROCESS
-
-
-class LineState(StrEnum):
-    """Digits: the third field of a line is a number in every tree of lines."""
-
-    SUCCESS = "1"
-    FAILED = "2"
-    RECOVERED = "3"
-
-    @property
-    def datum_state(self) -> DatumState:
-        return DatumState[self.name]
-
-
-class IndexLine(NamedTuple):
-    """A datum in a job's index: line `number` of the object `part` is what `job` made of it."""
-
-    key: bytes
-    content: bytes
-    state: LineState
-    job: str
-    part: str
-    number: int
-    reason: str
-
-    def encode(self) -> bytes:
-        rest = f"{self.state}\t{self.job}\t{self.part}\t{self.number}\t{self.reason}"
-        return b"%b\t%b\t%b" % (self.key, self.content, rest.encode())
-
-    @classmethod
-    def decode(cls, line: bytes) -> IndexLine:
-        key, content, rest = line.split(TAB, 2)
-        state, job, part, number, reason = rest.decode().split("\t")
-        return cls(key, content, LineState(state), job, part, int(number), reason)
 
 
 class Step(NamedTuple):
@@ -130,10 +95,6 @@ def plan_delta(
             yield _dropped(before)
 
 
-def line_key(line: bytes) -> bytes:
-    return line[: line.index(TAB)]
-
-
 def _dropped(before: bytes) -> Step:
     return Step(Action.DROP, None, before, GONE)
 
@@ -148,11 +109,11 @@ def _step(datum: Datum, before: bytes | None, code: CodeChange, every_job: bool)
 
 def _reason(datum: Datum, before: bytes, code: CodeChange, every_job: bool) -> str:
     """Why a datum that was there before has to run, or '' if it need not."""
-    _, content, state, _ = before.split(TAB, 3)
+    content, state = line_content(before)
     reasons = [changed_input(datum, content), code.value]
     if any(reasons):
         return "; ".join(filter(None, reasons))
-    if state != LineState.SUCCESS.encode():
+    if state is not LineState.SUCCESS:
         return FAILED_BEFORE
     return REPROCESS if every_job else ""
 

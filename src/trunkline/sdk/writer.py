@@ -15,7 +15,7 @@ from trunkline.lake.files import copied
 from trunkline.lake.manifests import Tree
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import DEFAULT_BRANCH, Commit
-from trunkline.model.entries import Entry, line_hash, line_size
+from trunkline.model.entries import Entry, line_hash, line_path, line_size
 from trunkline.model.paths import ROOT, normalize_path
 from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
 from trunkline.storage.catalog import erasures
@@ -249,7 +249,7 @@ def _listed(tree: Tree, paths: Sequence[bytes]) -> dict[bytes, bytes]:
     found = {}
     for lines in tree.chunks(prefix):
         for line in lines:
-            path = line[: line.index(b"\t")]
+            path = line_path(line)
             if path in wanted:
                 found[path] = line
     return found

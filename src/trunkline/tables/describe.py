@@ -9,7 +9,7 @@ from trunkline.errors import Precondition
 from trunkline.lake import files
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
-from trunkline.model.entries import Entry
+from trunkline.model.entries import Entry, line_path
 from trunkline.model.tables import OPTIONS, TABLE_FILE, Format, Scan, Schema, TableSpec
 from trunkline.model.types import normalize
 from trunkline.tables.discovery.discover import facts_of, one_format
@@ -209,7 +209,7 @@ def tables_in(tree: Tree) -> list[str]:
     folders: dict[bytes, bytes] = {}
     for lines in tree.chunks():
         for line in lines:
-            path = line[: line.index(b"\t")]
+            path = line_path(line)
             folder, _, name = path.rpartition(b"/")
             if folder not in folders and (name == TABLE_FILE.encode() or is_data(name.decode())):
                 folders[folder] = path
@@ -273,7 +273,7 @@ def data_lines(tree: Tree, path: str) -> Iterable[bytes]:
     good: dict[bytes, bool] = {}
     for lines in tree.chunks(prefix):
         for line in lines:
-            place = line[len(prefix) : line.index(b"\t")]
+            place = line_path(line)[len(prefix) :]
             folder, slash, name = place.rpartition(b"/")
             held = good.get(folder)
             if held is None:

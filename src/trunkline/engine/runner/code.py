@@ -9,8 +9,9 @@ from blake3 import blake3
 
 from trunkline import errors
 from trunkline.engine.runner.failure import disk_error
-from trunkline.engine.runner.inputs import InputReader, parse
+from trunkline.engine.runner.inputs import InputReader
 from trunkline.engine.runner.workspace import Workspace, remove_tree
+from trunkline.model.entries import FileBytes
 
 _FILE_MODE = 0o555
 
@@ -49,7 +50,7 @@ def _write(folder: str, reader: InputReader, lines: tuple[str, ...]) -> Code:
         remove_tree(folder)
     os.mkdir(folder)
     for line in lines:
-        fields = parse(line)
+        fields = FileBytes.decode(line)
         parts = fields.path.split("/")[1:]
         if any(part in ("", ".", "..") for part in parts):
             raise errors.InvalidPath(f"{fields.path!r} would be written outside of its folder.")

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from trunkline.engine.runner.inputs import Fields, parse
 from trunkline.engine.runner.task import DatumInput, DatumTask
+from trunkline.model.entries import FileBytes
 
 
 class Host(Protocol):
@@ -28,9 +28,9 @@ class Host(Protocol):
 
     def environment(self, datum: DatumTask) -> Mapping[str, str]: ...
 
-    def read(self, one: DatumInput, fields: Fields) -> bytes: ...
+    def read(self, one: DatumInput, fields: FileBytes) -> bytes: ...
 
-    def place(self, one: DatumInput, fields: Fields) -> Path: ...
+    def place(self, one: DatumInput, fields: FileBytes) -> Path: ...
 
     def write(self, path: str, data: bytes) -> None: ...
 
@@ -43,7 +43,7 @@ class File:
     def __init__(self, host: Host, one: DatumInput, line: str) -> None:
         self._host = host
         self._input = one
-        self._fields = parse(line)
+        self._fields = FileBytes.decode(line)
 
     def __repr__(self) -> str:
         return f"<File {self._input.name}{self.path} of {self.size:,} bytes>"

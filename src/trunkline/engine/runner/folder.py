@@ -10,11 +10,12 @@ from contextlib import suppress
 
 from trunkline import errors
 from trunkline.engine.runner.failure import DatumFailed, disk_error
-from trunkline.engine.runner.inputs import InputReader, parse
+from trunkline.engine.runner.inputs import InputReader
 from trunkline.engine.runner.outputs import Outputs
 from trunkline.engine.runner.spares import Spares
 from trunkline.engine.runner.task import DatumInput
 from trunkline.engine.runner.workspace import remove_tree
+from trunkline.model.entries import FileBytes, text_path
 
 # A time that no program sets: a file that has it still is as it was laid out, and in a folder
 # that has it nothing was made, renamed or removed.
@@ -77,7 +78,7 @@ class Folder:
             base = self._bases.get(one.name) or self._base(one.name)
             folders.add(base)
             for line in one.lines:
-                path = line[: line.index("\t")]
+                path = text_path(line)
                 if "/." in path or "//" in path:
                     _check_path(path)
                 target = base + path
@@ -131,7 +132,7 @@ class Folder:
         return found
 
     def _bring(self, target: str, line: str, is_empty: bool) -> int:
-        fields = parse(line)
+        fields = FileBytes.decode(line)
         if target in self._kept:
             return fields.size
         self._unstamped.add(target[: target.rindex("/")])
@@ -180,7 +181,7 @@ class Folder:
             status = os.lstat(target)
             is_same = (
                 status.st_mtime_ns == _UNTOUCHED
-                and status.st_size == parse(line).size
+                and status.st_size == FileBytes.decode(line).size
                 and stat.S_ISREG(status.st_mode)
             )
             if is_same and wanted.get(target) == (line, False):

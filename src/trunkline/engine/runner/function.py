@@ -15,13 +15,14 @@ from trunkline.engine.runner.datum import Datum
 from trunkline.engine.runner.environment import add_datum, common_environment
 from trunkline.engine.runner.failure import DatumFailed, timeout_error
 from trunkline.engine.runner.folder import Folder
-from trunkline.engine.runner.inputs import Fields, InputReader
+from trunkline.engine.runner.inputs import InputReader
 from trunkline.engine.runner.log import ERR, Log
 from trunkline.engine.runner.modules import Function, LoadFailed, describe, load_function, trace
 from trunkline.engine.runner.outputs import Collector, Outputs, checked_path
 from trunkline.engine.runner.sink import Sink
 from trunkline.engine.runner.task import DatumInput, DatumResult, DatumTask, Work
 from trunkline.engine.runner.ticker import Ticker
+from trunkline.model.entries import FileBytes, text_path
 from trunkline.storage.objects.whole import store_stream
 
 _T = TypeVar("_T")
@@ -114,7 +115,7 @@ class Functions:
         host = self._host
         tail = "\t" + owner
         for line in found.lines:
-            path = line[: line.index("\t")]
+            path = text_path(line)
             if path in host.lines:
                 raise DatumFailed(f"wrote {path!r} twice: by datum.write and into datum.out")
         own = [line + tail for line in host.lines.values()]
@@ -170,7 +171,7 @@ class _Direct:
     def environment(self, datum: DatumTask) -> Mapping[str, str]:
         return text_environment(self._work, self.folder, datum)
 
-    def read(self, one: DatumInput, fields: Fields) -> bytes:
+    def read(self, one: DatumInput, fields: FileBytes) -> bytes:
         began = time.perf_counter()
         try:
             data = self._reader.read(fields)
@@ -181,7 +182,7 @@ class _Direct:
         self.down += time.perf_counter() - began
         return data
 
-    def place(self, one: DatumInput, fields: Fields) -> Path:
+    def place(self, one: DatumInput, fields: FileBytes) -> Path:
         assert self._task is not None
         if not self._is_laid_out:
             self._is_laid_out = True

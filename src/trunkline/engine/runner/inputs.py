@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from blake3 import blake3
 
+from trunkline.model.entries import FileBytes
 from trunkline.storage.objects.failures import corrupt, missing
 from trunkline.storage.objects.outside import Reference, is_outside, outside_of
 from trunkline.storage.objects.port import ObjectStore
@@ -17,25 +17,6 @@ _GAP = 256 << 10
 _PACKS = 8
 
 
-class Fields(NamedTuple):
-    """What reading needs of a manifest entry; `offset` is -1 for a whole object."""
-
-    path: str
-    digest: str
-    size: int
-    key: str
-    offset: int
-
-
-def parse(line: str) -> Fields:
-    fields = line.split("\t")
-    digest = fields[7] if len(fields) > 7 and fields[7] else fields[1]
-    offset = fields[4]
-    return Fields(
-        fields[0], digest, int(fields[2]), fields[3], -1 if offset == "-" else int(offset)
-    )
-
-
 class InputReader:
     """Reads entries of a store. Remembers the last stretch of a few packs."""
 
@@ -44,7 +25,7 @@ class InputReader:
         # Pack to where the stretch begins, its bytes, and how much is read the next time.
         self._stretches: dict[str, tuple[int, bytes, int]] = {}
 
-    def read(self, fields: Fields) -> bytes:
+    def read(self, fields: FileBytes) -> bytes:
         """All bytes of a file."""
         if fields.offset < 0:
             return b"".join(self.stream(fields))
@@ -53,7 +34,7 @@ class InputReader:
             raise corrupt(fields.path, fields.digest, fields.key)
         return data
 
-    def stream(self, fields: Fields) -> Iterator[bytes]:
+    def stream(self, fields: FileBytes) -> Iterator[bytes]:
         """The bytes of a whole object; wrong ones raise at the end at the latest."""
         if is_outside(fields.key):
             yield from outside_of(self._store).read(Reference(*fields[:4]), publish=True)
@@ -70,7 +51,7 @@ class InputReader:
         if done != fields.size or hasher.hexdigest() != fields.digest:
             raise corrupt(fields.path, fields.digest, fields.key)
 
-    def _packed(self, fields: Fields) -> bytes:
+    def _packed(self, fields: FileBytes) -> bytes:
         _, _, size, key, offset = fields
         known = self._stretches.get(key)
         stride = _FIRST_STRIDE

@@ -19,12 +19,12 @@ from trunkline.engine.runner.datum import Datum, Host
 from trunkline.engine.runner.failure import DatumFailed, exit_error, timeout_error
 from trunkline.engine.runner.folder import Folder
 from trunkline.engine.runner.function import text_environment
-from trunkline.engine.runner.inputs import Fields
 from trunkline.engine.runner.modules import LoadFailed, describe, load_function, trace
 from trunkline.engine.runner.outputs import Collector, Outputs, checked_path
 from trunkline.engine.runner.process import Processes, die_with_parent, limit_memory
 from trunkline.engine.runner.task import DatumInput, DatumResult, DatumTask, Work
 from trunkline.engine.runner.workspace import Workspace
+from trunkline.model.entries import FileBytes
 
 _LONGEST_ANSWER = 64 << 10
 
@@ -164,10 +164,10 @@ class OnDisk:
         self.environment = environment
         self._pfs = pfs
 
-    def read(self, one: DatumInput, fields: Fields) -> bytes:
+    def read(self, one: DatumInput, fields: FileBytes) -> bytes:
         return self.place(one, fields).read_bytes()
 
-    def place(self, one: DatumInput, fields: Fields) -> Path:
+    def place(self, one: DatumInput, fields: FileBytes) -> Path:
         return Path(f"{self._pfs}/{one.name}{fields.path}")
 
     def write(self, path: str, data: bytes) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from trunkline import errors
 from trunkline.engine.runner.failure import DatumFailed
 from trunkline.engine.runner.sink import Sink
-from trunkline.model.entries import Entry
+from trunkline.model.entries import Entry, text_path
 from trunkline.model.paths import normalize_path
 from trunkline.storage.objects.packer import PACK_LIMIT
 from trunkline.storage.objects.whole import store_stream
@@ -202,7 +202,7 @@ class Collector:
 def _check_twins(lines: list[str]) -> None:
     seen: set[str] = set()
     for line in lines:
-        path = line[: line.index("\t")]
+        path = text_path(line)
         if path in seen:
             raise DatumFailed(f"wrote two files whose names differ only in encoding: {path!r}")
         seen.add(path)

@@ -12,7 +12,7 @@ from blake3 import blake3
 from trunkline.errors import CorruptObject
 from trunkline.lake.manifests import Lines, decompress
 from trunkline.lake.named import Named
-from trunkline.model.entries import Entry
+from trunkline.model.entries import Entry, line_object
 from trunkline.storage.catalog.erasures import Place, place_of
 from trunkline.storage.objects.outside import is_outside
 
@@ -35,7 +35,7 @@ class Expected(Named):
 
     def files(self, lines: Lines) -> None:
         for line in lines:
-            key = line.split(b"\t", 4)[3]
+            key = line_object(line)
             if key in self._trusted and key not in self._touched:
                 self.keys.add(key.decode())
                 continue

@@ -9,10 +9,10 @@ from typing import Any
 
 from trunkline.lake import files
 from trunkline.lake.core import Core
-from trunkline.model.entries import Entry, line_path
+from trunkline.model.entries import Entry, LineBytes, line_bytes, line_path
 from trunkline.sdk.getting import Selection
 from trunkline.sdk.wire.bundles import encode_header
-from trunkline.storage.objects.exporter import Fields, parse, spans
+from trunkline.storage.objects.exporter import spans
 from trunkline.storage.objects.failures import corrupt, missing
 
 PAGE = 100_000
@@ -26,7 +26,7 @@ class Listed:
     """Some files of a selection, in the order in which their bytes follow."""
 
     header: bytes
-    fields: Sequence[Fields]
+    fields: Sequence[LineBytes]
 
 
 def listed(chosen: Selection, commit: str | None, after: str | None, limit: int) -> Listed:
@@ -38,7 +38,7 @@ def listed(chosen: Selection, commit: str | None, after: str | None, limit: int)
     more = lines[limit:]
     lines = lines[:limit]
     # The order of the packs, so that each is read once from start to end.
-    fields = sorted(map(parse, lines), key=lambda one: (one[3], one[4]))
+    fields = sorted(map(line_bytes, lines), key=lambda one: (one[3], one[4]))
     rows: list[Any] = [[one[0].decode(), one[2], one[1].decode()] for one in fields]
     header = encode_header(
         rows,
@@ -64,7 +64,7 @@ def bundle(core: Core, found: Listed) -> Iterator[bytes]:
         yield b"".join(gathered)
 
 
-def _contents(core: Core, fields: Sequence[Fields]) -> Iterator[bytes]:
+def _contents(core: Core, fields: Sequence[LineBytes]) -> Iterator[bytes]:
     for span in spans(fields):
         path, digest, _, key, start = span[0]
         try:
@@ -85,7 +85,7 @@ def _contents(core: Core, fields: Sequence[Fields]) -> Iterator[bytes]:
             yield data[one[4] - start : one[4] - start + one[2]]
 
 
-def _object(core: Core, one: Fields) -> Iterator[bytes]:
+def _object(core: Core, one: LineBytes) -> Iterator[bytes]:
     path, digest, size, key, _ = one
     done = 0
     for piece in core.objects.stream(key.decode(), 0, size):
@@ -95,7 +95,7 @@ def _object(core: Core, one: Fields) -> Iterator[bytes]:
         raise corrupt(path.decode(), digest.decode(), key.decode())
 
 
-def _is_in_order(span: Sequence[Fields]) -> bool:
+def _is_in_order(span: Sequence[LineBytes]) -> bool:
     """Whether files lie one after the other, without gaps and without any twice."""
     place = span[0][4]
     for one in span:

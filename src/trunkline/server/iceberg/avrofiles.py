@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.lake.core import Core
 from trunkline.model.commits import Commit
+from trunkline.model.entries import line_path
 from trunkline.model.tables import ScanFile
 from trunkline.server.iceberg.bounds import Bounds, Metrics
 from trunkline.server.iceberg.keys import SNAPSHOT
@@ -40,7 +41,7 @@ def avro_files(core: Core, place: Place, commit: Commit, before: Commit | None) 
     """All files of a snapshot, by name. `before` is the commit's first parent."""
     table = describe(core, core.tree(commit), place.path, f"{place.repo}@{commit.short_id}")
     fresh = {
-        new.partition(b"\t")[0].decode()
+        line_path(new).decode()
         for _, new in own_differences(core, before, commit, place.path)
         if new is not None
     }

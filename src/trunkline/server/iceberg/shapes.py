@@ -8,7 +8,7 @@ from itertools import groupby
 from trunkline.errors import NotFound, Precondition
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
-from trunkline.model.entries import TAB, Entry, is_in_folders
+from trunkline.model.entries import Entry, is_in_folders, join_fields, line_path, undecoded
 from trunkline.model.tables import Format, Schema, TableSpec
 from trunkline.server.iceberg.bounds import folder_values
 from trunkline.tables.describe import Table, data_lines, describe, recorded_spec, tables_in
@@ -52,7 +52,7 @@ def _format(core: Core, tree: Tree, path: str) -> Format | None:
     if spec is not None:
         return spec.format
     first = next(iter(data_lines(tree, path)), None)
-    return format_of(first[: first.index(TAB)].decode()) if first is not None else None
+    return format_of(line_path(first).decode()) if first is not None else None
 
 
 def shape_of(core: Core, tree: Tree, path: str, name: str, seen: Seen) -> Shape | None:
@@ -94,7 +94,7 @@ def _of_lines(
 ) -> Shape:
     """As recorded. Few of the lines are looked at in full: there may be many, in many commits."""
     start = len(path.rstrip("/")) + 1
-    fields = [line.split(TAB) for line in lines]
+    fields = undecoded(lines)
     counted = sum(int(one[6]) for one in fields if len(one) > 6 and one[6])
     strange = [one for one in fields if len(one) <= 6 or not one[6]]
     found = seen.of(core, strange, spec, name)
@@ -139,7 +139,7 @@ class Seen:
     def of(self, core: Core, fields: list[list[bytes]], spec: TableSpec, name: str) -> list[_Known]:
         known = self._known
         fresh = [one for one in fields if one[1] not in known]
-        entries = [Entry.decode(TAB.join(one)) for one in fresh]
+        entries = [Entry.decode(join_fields(one)) for one in fresh]
         facts = facts_of(core, entries, spec.format, dict(spec.options), name) if entries else []
         if len(known) + len(fresh) > MOST_SEEN:
             known = self._known = {one[1]: known[one[1]] for one in fields if one[1] in known}

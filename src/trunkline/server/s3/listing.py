@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trunkline.lake.manifests import Tree, prefix_end
-from trunkline.model.entries import Entry
+from trunkline.model.entries import Entry, line_path
 from trunkline.model.hidden import hidden
 
 Place = tuple[bytes, Callable[[], tuple[Tree, int]]]
@@ -101,7 +101,7 @@ def _of_tree(
     while True:
         leap = None
         for line in _lines(tree, b"/" + cursor):
-            key = ref + line[1 : line.index(b"\t")]
+            key = ref + line_path(line)[1:]
             if not key.startswith(wanted.prefix):
                 return
             if hidden(key.decode(), asked):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from blake3 import blake3
 
 from trunkline import errors
+from trunkline.model.entries import LineBytes, line_bytes
 from trunkline.storage.objects.failures import corrupt, missing
 from trunkline.storage.objects.outside import Reference, is_outside, outside_of
 from trunkline.storage.objects.port import ObjectStore
@@ -17,16 +18,6 @@ from trunkline.storage.objects.source import shown
 
 _SPAN = 4 << 20
 _GAP = 256 << 10
-
-Fields = tuple[bytes, bytes, int, bytes, int]
-"""Path, BLAKE3 of the bytes, size, key, offset."""
-
-
-def parse(line: bytes) -> Fields:
-    """The fields an export needs; offset -1 for a whole object."""
-    fields = line.split(b"\t")
-    digest = fields[7] if len(fields) > 7 and fields[7] else fields[1]
-    return fields[0], digest, int(fields[2]), fields[3], -1 if fields[4] == b"-" else int(fields[4])
 
 
 class Placer:
@@ -110,7 +101,7 @@ class Exporter(Placer):
     def write_packed(self, lines: Iterable[bytes]) -> int:
         """Write packed files given in the order of their packs; the bytes written."""
         total = 0
-        for span in spans(map(parse, lines)):
+        for span in spans(map(line_bytes, lines)):
             start = span[0][4]
             length = max(fields[4] + fields[2] for fields in span) - start
             key = span[0][3].decode()
@@ -128,7 +119,7 @@ class Exporter(Placer):
 
     def write_whole(self, line: bytes, wrote: Callable[[int], None]) -> None:
         """Write a file that is an object of its own, piece by piece."""
-        path, digest, size, key, _ = parse(line)
+        path, digest, size, key, _ = line_bytes(line)
         if is_outside(key.decode()):
             of = Reference(path.decode(), digest.decode(), size, key.decode())
             self.write(path, _counted(outside_of(self._store).read(of), wrote))
@@ -155,9 +146,9 @@ class Exporter(Placer):
             os.close(fd)
 
 
-def spans(files: Iterable[Fields]) -> Iterator[list[Fields]]:
+def spans(files: Iterable[LineBytes]) -> Iterator[list[LineBytes]]:
     """Neighbours in a pack, to be read at once."""
-    span: list[Fields] = []
+    span: list[LineBytes] = []
     key, start, end = b"", 0, 0
     for fields in files:
         offset, stop = fields[4], fields[4] + fields[2]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import partial
 
+from trunkline.model.entries import line_bytes
 from trunkline.storage.objects.crowd import Crowd, Progress, Tally
 from trunkline.storage.objects.exporter import Exporter
 from trunkline.storage.objects.outside import outside_of
@@ -41,11 +42,11 @@ def export(
     packed: list[tuple[bytes, int, bytes]] = []
     whole: list[bytes] = []
     for line in lines:
-        fields = line.split(b"\t", 5)
-        if fields[4] == b"-":
+        _, _, _, key, offset = line_bytes(line)
+        if offset < 0:
             whole.append(line)
         else:
-            packed.append((fields[3], int(fields[4]), line))
+            packed.append((key, offset, line))
     # The order of the packs, so that each is read once from start to end.
     packed.sort()
     ordered = [line for _, _, line in packed]

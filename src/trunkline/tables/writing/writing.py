@@ -146,7 +146,7 @@ def data_lines(tree: Tree, path: str) -> Iterator[bytes]:
     """The lines of the data files of a table's folder."""
     prefix = path.rstrip("/").encode() + b"/"
     for line in tree.scan(prefix):
-        if is_data(line[len(prefix) : line.index(b"\t")].decode()):
+        if is_data(line_path(line)[len(prefix) :].decode()):
             yield line
 
 
