@@ -63,3 +63,11 @@ def test_two_servers_and_a_worker_are_one_lake(folders):
     finally:
         worker.terminate()
         assert worker.wait(60) == 0
+
+
+def test_queries_reach_the_store_that_the_servers_environment_names(folders):
+    with serving(folders[0]) as server, tl.open(server.url) as lake:
+        lake.create_repo("orders")
+        with lake.commit("orders@main") as commit:
+            commit.put("/a.csv", b"id,amount\n1,2\n")
+        assert lake.sql("SELECT id, amount FROM orders").rows() == [(1, 2)]

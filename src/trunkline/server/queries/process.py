@@ -130,7 +130,6 @@ class _Process:
             Path("/proc/self/oom_score_adj").write_text("500")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         greeting = Greeting(**json.loads(self._lines.readline()))
-        os.environ.clear()
         os.environ.update(greeting.environ)
         tempfile.tempdir = self._folder = greeting.folder
         Thread(target=self._listen, name="server", daemon=True).start()
