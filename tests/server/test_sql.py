@@ -241,6 +241,15 @@ class TestCancel:
     def test_one_that_waits(self, http):
         running = [http.post("/sql", json={"text": LONG, "wait": 0}).json() for _ in range(3)]
         assert [one["state"] for one in running][-1] == "queued"
+    def test_one_whose_rows_were_erased_meanwhile(self, lake, http):
+        lake.create_repo("gone")
+        with lake.commit("gone@main") as commit:
+            commit.put("/a.csv", b"n\n1\n")
+        asked = http.post("/sql", json={"text": LONG, "wait": 0.2}).json()
+        lake.erase("gone@main:/a.csv", "asked for")
+        assert http.get(f"/sql/{asked['id']}").status_code == 404
+        assert http.delete(f"/sql/{asked['id']}").status_code == 204
+
         for one in reversed(running):
             http.delete(f"/sql/{one['id']}")
         ends = [http.get(f"/sql/{one['id']}", params={"wait": 25}).json() for one in running]

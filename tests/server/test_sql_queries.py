@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,12 +12,23 @@ import pyarrow as pa
 import pytest
 
 import trunkline as tl
+from tests.strangers import can_be_another, stranger
 from tests.waiting import until
 from trunkline import Lake, settings
-from trunkline.errors import DiskFull, Failed, NotFound, TimedOut, TooLarge, Unavailable
+from trunkline.errors import (
+    DiskFull,
+    Failed,
+    NotFound,
+    Precondition,
+    TimedOut,
+    TooLarge,
+    Unavailable,
+)
 from trunkline.lake.erase import erase
 from trunkline.model.access import owner_of_lake
 from trunkline.model.refs import parse_ref
+from trunkline.query import answer_files
+from trunkline.query.answer_files import own_folder
 from trunkline.sdk.wire.arrow import read_stream
 from trunkline.sdk.wire.sql import NewQuery, QueryState
 from trunkline.server.queries import keeper as keepers
@@ -28,6 +41,17 @@ from trunkline.server.service import Service
 
 LONG = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range % 7 = 3"
 UNHEARD = "SELECT levenshtein(repeat('a', 300000), repeat('b', 300000))"
+FORKED = """
+from pathlib import Path
+from trunkline.server.queries.processes import _Zygote
+
+zygote = _Zygote()
+with zygote.fork() as door:
+    door.recv(1)
+    print(Path(f"/proc/{zygote._process.pid}/oom_score_adj").read_text())
+"""
+UNHEARD_YET = UNHEARD.replace("SELECT ", "FROM range(") + ")"
+"""Before its columns are known."""
 WHO = owner_of_lake("ada")
 _services: list[Service] = []
 """Who keeps queries does not keep the service."""
@@ -274,6 +298,31 @@ class TestErased:
         keeper, query = self.asked(lake)
         erase(lake._core, parse_ref("r@main:/p.csv", project="default"), "asked for", "ada")
         until(lambda: not query.spool.path.exists(), "its rows to go")
+        keeper.close()
+
+    def test_in_processes_that_wait(self, lake):
+        """They go also when there is no query to be watched."""
+        keeper, query = self.asked(lake)
+        hub = _services[-1].hub
+        hub.start()
+        (process,) = keeper._processes._idle
+        keeper.drop(query)
+        erase(lake._core, parse_ref("r@main:/p.csv", project="default"), "asked for", "ada")
+        until(lambda: not Path(process._folder).exists(), "its process to go", 20)
+        assert not keeper._processes._idle
+        hub.stop()
+        keeper.close()
+
+    def test_while_a_query_runs(self, lake):
+        """It ends too: nobody will get its rows."""
+        keeper, _ = self.asked(lake)
+        query = keeper.ask(WHO, NewQuery(LONG))
+        until(lambda: query.result is not None, "it to run")
+        erase(lake._core, parse_ref("r@main:/p.csv", project="default"), "asked for", "ada")
+        with pytest.raises(NotFound):
+            keeper.get(WHO, query.id)
+        until(lambda: query.final, "it to end", 20)
+        assert isinstance(query.error, NotFound)
         keeper.close()
 
     def test_what_a_server_that_was_killed_has_left(self, lake):

@@ -10,12 +10,17 @@ from trunkline.query.answer_files import forget_answers
 from trunkline.tables.discovery.facts import FactCache
 
 
-def forgetting(lake: Path) -> Callable[[Sequence[Event]], None]:
-    """A watcher of events that forgets rows of answers, and bounds of columns, at each erasure."""
+def at_erasures(forget: Callable[[], None]) -> Callable[[Sequence[Event]], None]:
+    """A watcher of events that forgets something at each erasure."""
 
     def watch(new: Sequence[Event]) -> None:
         if any(event.kind == "erase" for event in new):
-            forget_answers(lake)
-            FactCache().forget()
+            forget()
 
     return watch
+
+
+def forget_rows(lake: Path) -> None:
+    """Rows of answers, and bounds of columns."""
+    forget_answers(lake)
+    FactCache().forget()

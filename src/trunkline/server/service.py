@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from hmac import compare_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -21,7 +21,7 @@ from trunkline.server.auth.journal import Journal
 from trunkline.server.auth.places import Places
 from trunkline.server.auth.sessions import COOKIE
 from trunkline.server.auth.throttle import Throttle
-from trunkline.server.erased import forgetting
+from trunkline.server.erased import at_erasures, forget_rows
 from trunkline.server.hub import Hub
 from trunkline.server.limits import Budget
 from trunkline.server.queries.forwarding import forwarded_principal
@@ -65,7 +65,7 @@ class Service:
         self.passwords = Places("passwords", threads=1, waiting=15)
         self.sign_ons = Places("sign-on", threads=4, waiting=28)
         self.hub = Hub(lake._core, settings.seconds("events.keep"))
-        self.hub.watch(forgetting(lake._folder))
+        self.hub.watch(at_erasures(partial(forget_rows, lake._folder)))
         self.stopping = False
         self._owner = owner_of_lake(lake.author)
 

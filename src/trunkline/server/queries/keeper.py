@@ -26,12 +26,13 @@ from trunkline.errors import (
 from trunkline.model.access import LAKE, Permission, Principal
 from trunkline.model.commits import DEFAULT_PROJECT, RepoName
 from trunkline.model.time import now_micros
-from trunkline.query.answer_files import forget_answers, own_folder
+from trunkline.query.answer_files import own_folder
 from trunkline.query.ask import Engine
 from trunkline.query.kept import Kept
 from trunkline.query.result import Result
 from trunkline.sdk.wire.arrow import value_from_json
 from trunkline.sdk.wire.sql import NewQuery, QueryState
+from trunkline.server.erased import at_erasures
 from trunkline.server.queries.processes import Processes
 from trunkline.server.queries.query import Query, Stopped, no_query, ours
 from trunkline.server.queries.spool import Spool
@@ -74,10 +75,10 @@ class Keeper:
         memory = service.settings.number("sql.memory") or machine_memory() // 2
         self._reserve = _size(service.settings["sql.reserve"].value)
         self._kept = Kept(service.lake._core)
-        self._lake_folder = service.lake._folder
-        place = self._lake_folder.parent
-        self._processes = Processes(place, memory // AT_ONCE, self._reserve)
-        self._folder, lock = own_folder(self._lake_folder)
+        folder = service.lake._folder
+        self._processes = Processes(folder.parent, memory // AT_ONCE, self._reserve)
+        service.hub.watch(at_erasures(self._processes.renew))
+        self._folder, lock = own_folder(folder)
         self._queries: dict[str, Query] = {}
         self._queue: list[Query] = []
         self._running: set[Query] = set()
@@ -85,7 +86,6 @@ class Keeper:
         """They have ended for everybody but their engine."""
         self._changed = Condition()
         self._watcher: Thread | None = None
-        self._erased = self._kept.erased()
         self._closed = False
         self._clear = finalize(self, _removed, self._folder, lock, self._processes)
 
@@ -117,11 +117,16 @@ class Keeper:
 
     def get(self, who: Principal, name: str) -> Query:
         """Somebody's own query. One of others is not there."""
+        query = self.find(who, name)
+        query.check()
+        query.touched = monotonic()
+        return query
+
+    def find(self, who: Principal, name: str) -> Query:
+        """The same, also if its rows may not be given out."""
         query = self._queries.get(name)
         if query is None or not query.is_for(who):
             raise no_query(name)
-        query.check()
-        query.touched = monotonic()
         return query
 
     def of(self, who: Principal) -> list[Query]:
@@ -174,12 +179,11 @@ class Keeper:
             Thread(target=self._run, args=(query,), name=f"query-{query.id}", daemon=True).start()
 
     def _run(self, query: Query) -> None:
-        query.started = now_micros()
-        query.state = QueryState.RUNNING
         state, error = QueryState.DONE, None
         try:
-            query.step()
             query.erased = self._kept.erased()
+            query.started, query.state = now_micros(), QueryState.RUNNING
+            query.step()
             query.result = self._result(query)
             query.step()
             query.spool.write(query.result.batches(), query.step)
@@ -255,9 +259,7 @@ class Keeper:
                 self._look_at(query, monotonic())
             self._look_at_spark(monotonic())
             with suppress(TrunklineError):
-                before, self._erased = self._erased, self._kept.erased()
-                if before != self._erased:
-                    self._forget_erased(self._erased)
+                self._forget_erased(self._kept.erased())
             with self._changed:
                 if (self._queries or self._unheard) and not self._closed:
                     self._changed.wait(self._pause(monotonic()))
@@ -310,12 +312,14 @@ class Keeper:
 
     def _forget_erased(self, erased: int) -> None:
         with self._changed:
-            old = [one for one in self._queries.values() if one.final and one.erased != erased]
+            begun = [one for one in self._queries.values() if one.started is not None]
+            old = [one for one in begun if one.erased < erased]
             for query in old:
-                self._forget(query)
-        if old:
-            forget_answers(self._lake_folder)
-        self._processes.renew()
+                if query.final:
+                    self._forget(query)
+        for query in old:
+            if not query.final:
+                query.stop(no_query(query.id))
 
     def _pause(self, now: float) -> float:
         """Seconds until something may be late, too old or too large."""

@@ -179,7 +179,7 @@ async def into(call: Caller, query: str, body: Into) -> Commit:
 def cancel(call: Caller, query: str) -> None:
     """Cancel a query; of one that has ended the rows are forgotten."""
     keeper = keeper_of(call.service)
-    keeper.drop(keeper.get(call.who, query))
+    keeper.drop(keeper.find(call.who, query))
 
 
 class _Dropping(StreamingResponse):
