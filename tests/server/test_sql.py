@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
 
 import httpx2
@@ -17,6 +19,7 @@ from trunkline import Lake
 from trunkline.errors import Failed, Usage
 from trunkline.sdk.remote.lake import RemoteLake, connect
 from trunkline.sdk.wire.arrow import read_stream
+from trunkline.server.queries import keeper as keepers
 
 KINDS = """
 SELECT 12345678901234567890123456789.123456789::DECIMAL(38,9) AS exact,
@@ -238,9 +241,6 @@ class TestCancel:
         assert ended["state"] == "cancelled"
         assert not [one for one in threading.enumerate() if one.name == f"query-{asked['id']}"]
 
-    def test_one_that_waits(self, http):
-        running = [http.post("/sql", json={"text": LONG, "wait": 0}).json() for _ in range(3)]
-        assert [one["state"] for one in running][-1] == "queued"
     def test_one_whose_rows_were_erased_meanwhile(self, lake, http):
         lake.create_repo("gone")
         with lake.commit("gone@main") as commit:
@@ -250,6 +250,9 @@ class TestCancel:
         assert http.get(f"/sql/{asked['id']}").status_code == 404
         assert http.delete(f"/sql/{asked['id']}").status_code == 204
 
+    def test_one_that_waits(self, http):
+        running = [http.post("/sql", json={"text": LONG, "wait": 0}).json() for _ in range(3)]
+        assert [one["state"] for one in running][-1] == "queued"
         for one in reversed(running):
             http.delete(f"/sql/{one['id']}")
         ends = [http.get(f"/sql/{one['id']}", params={"wait": 25}).json() for one in running]
@@ -267,6 +270,22 @@ class TestCancel:
         threading.Timer(0.1, found.cancel).start()
         with pytest.raises(Failed, match="cancelled"):
             found.rows()
+
+
+@pytest.mark.parametrize("params", [{}, {"limit": 1}])
+def test_a_server_that_answers_others_reads_the_catalog_elsewhere(http, params):
+    asked = http.post("/sql", json={"text": "SELECT 1"}).json()
+    known = [one._queries for one in keepers._keepers.values()]
+    (query,) = (one[asked["id"]] for one in known if asked["id"] in one)
+    loops = []
+
+    def look() -> None:
+        with suppress(RuntimeError):
+            loops.append(asyncio.get_running_loop())
+
+    query.check = look
+    assert http.get(f"/sql/{asked['id']}/arrow", params=params).status_code == 200
+    assert loops == []
 
 
 def test_no_query(http):

@@ -158,10 +158,11 @@ async def get_arrow(
     found = await run_in_threadpool(keeper_of(call.service).get, call.who, query)
     if limit is not None:
         await found.until(lambda: found.spool.rows >= limit and found.spool.schema is not None)
-        rows = stream_bytes(found.rows().reader(limit))
+        spool = await run_in_threadpool(found.rows)
+        rows = stream_bytes(spool.reader(limit))
         return StreamingResponse(await run_in_threadpool(begun, rows), media_type=ARROW)
     await found.until(lambda: follow and found.spool.rows > 0)
-    found.rows()
+    await run_in_threadpool(found.rows)
     return StreamingResponse(followed(found), media_type=ARROW)
 
 
