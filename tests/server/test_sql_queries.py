@@ -175,6 +175,21 @@ class TestEnds:
         assert not keeper._processes._idle
         keeper.close()
 
+    @pytest.mark.parametrize(
+        ("why", "state"),
+        [
+            (DiskFull("There is no space."), QueryState.FAILED),
+            (Failed("The query was cancelled."), QueryState.CANCELLED),
+        ],
+    )
+    def test_why_it_was_stopped_says_how_it_ended(self, lake, why, state):
+        keeper = kept(lake)
+        query = keeper.ask(WHO, NewQuery(LONG))
+        until(lambda: query.result is not None, "it to run")
+        query.stop(why)
+        assert ended(query).state is state
+        keeper.close()
+
     def test_the_server_stops(self, lake):
         keeper = kept(lake)
         query = keeper.ask(WHO, NewQuery(LONG))

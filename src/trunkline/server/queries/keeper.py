@@ -189,8 +189,7 @@ class Keeper:
             query.spool.write(query.result.batches(), query.step)
         except BaseException as caught:  # also what an interrupted engine raises
             error = query.stopped or ours(caught)
-            cancelled = query.stopped is not None and not isinstance(error, TimedOut)
-            state = QueryState.CANCELLED if cancelled else QueryState.FAILED
+            state = QueryState.FAILED if query.stopped is None else _state_of(query.stopped)
             if not isinstance(caught, Stopped | Exception | KeyboardInterrupt):
                 raise
         finally:
@@ -282,8 +281,7 @@ class Keeper:
                     if query in self._running:
                         self._running.remove(query)
                         self._unheard.add(query)
-                late = isinstance(query.stopped, TimedOut | DiskFull)
-                query.end(QueryState.FAILED if late else QueryState.CANCELLED, query.stopped)
+                query.end(_state_of(query.stopped), query.stopped)
                 with self._changed:
                     self._start_next()
 
@@ -345,6 +343,12 @@ class Keeper:
     def _forget(self, query: Query) -> None:
         self._queries.pop(query.id, None)
         query.spool.drop()
+
+
+def _state_of(why: TrunklineError) -> QueryState:
+    """How a query ends that was stopped: it could not be done, or was not to be."""
+    could_not = isinstance(why, TimedOut | DiskFull)
+    return QueryState.FAILED if could_not else QueryState.CANCELLED
 
 
 def _size(value: object) -> int | None:
