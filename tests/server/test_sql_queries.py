@@ -175,6 +175,18 @@ class TestEnds:
         assert not keeper._processes._idle
         keeper.close()
 
+    def test_one_that_was_stopped_before_its_process_was_there(self, lake):
+        """It ends, though nobody waits for it any more."""
+        keeper = kept(lake)
+        keeper._processes.renew()
+        with processes._starting:
+            query = keeper.ask(WHO, NewQuery(UNHEARD_YET))
+            until(lambda: query.started, "it to begin")
+            keeper.drop(query)
+            assert ended(query).state is QueryState.CANCELLED
+        until(lambda: not keeper._unheard, "its process to end", 20)
+        keeper.close()
+
     @pytest.mark.parametrize(
         ("why", "state"),
         [
@@ -188,6 +200,16 @@ class TestEnds:
         until(lambda: query.result is not None, "it to run")
         query.stop(why)
         assert ended(query).state is state
+        keeper.close()
+
+    def test_the_watcher_goes_on_after_a_turn_that_fails(self, lake, monkeypatch, caplog):
+        monkeypatch.setattr(keepers, "ERASED_SECONDS", 0.05)
+        keeper = kept(lake, sql_timeout="2s")
+        ended(keeper.ask(WHO, NewQuery("SELECT 1")))
+        away = keeper._folder.rename(keeper._folder.with_suffix(".away"))
+        until(lambda: "watcher of queries failed" in caplog.text, "a turn to fail", 20)
+        away.rename(keeper._folder)
+        assert isinstance(ended(keeper.ask(WHO, NewQuery(LONG))).error, TimedOut)
         keeper.close()
 
     def test_the_server_stops(self, lake):

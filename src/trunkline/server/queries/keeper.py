@@ -251,17 +251,26 @@ class Keeper:
                 if self._closed or not (self._queries or self._unheard):
                     self._watcher = None
                     return
-                now = monotonic()
-                running = list(self._running)
-                self._forget_old(now)
-            for query in running:
-                self._look_at(query, monotonic())
-            self._look_at_spark(monotonic())
-            with suppress(TrunklineError):
-                self._forget_erased(self._kept.erased())
+            try:
+                self._look()
+            except Exception:
+                log.exception("the watcher of queries failed")
             with self._changed:
                 if (self._queries or self._unheard) and not self._closed:
                     self._changed.wait(self._pause(monotonic()))
+
+    def _look(self) -> None:
+        with self._changed:
+            # The process of one that was not heard may be there only now.
+            unheard = [one for one in self._unheard if one.asked.engine == Engine.DUCKDB]
+            watched = [*self._running, *unheard]
+        for query in watched:
+            self._look_at(query, monotonic())
+        self._look_at_spark(monotonic())
+        with suppress(TrunklineError):
+            self._forget_erased(self._kept.erased())
+        with self._changed:
+            self._forget_old(monotonic())
 
     def _look_at(self, query: Query, now: float) -> None:
         if query.stopped is None and now - query.running_since >= self._timeout:

@@ -100,8 +100,6 @@ class Query:
         self.interrupt()
 
     def interrupt(self) -> None:
-        if self.stopped is None or self.final:
-            return
         if self.result is not None:
             self.result.cancel()
         else:
