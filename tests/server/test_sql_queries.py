@@ -241,6 +241,14 @@ class TestEnds:
         keeper.close()
 
 
+def test_the_kernel_takes_a_process_first_also_where_nobody_is_root():
+    if not can_be_another():
+        pytest.skip("only root may be somebody else")
+    with stranger() as somebody:
+        ran = somebody.python("-c", FORKED)
+        assert ran.stdout and int(ran.stdout) >= 500, ran.stderr
+
+
 def numbers(start: int, count: int) -> pa.RecordBatch:
     return pa.record_batch({"n": pa.array(range(start, start + count), pa.int64())})
 

@@ -78,6 +78,10 @@ def as_line(message: Any) -> bytes:
 
 
 def main() -> None:
+    # Where the machine has no memory left, one that is forked is to end, and not the server. Once
+    # a process keeps to itself, this file is root's.
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500")
     keep_to_itself()
     for number in (signal.SIGINT, signal.SIGTERM):  # these are for the server
         signal.signal(number, signal.SIG_IGN)
@@ -125,9 +129,6 @@ class _Process:
         descriptor = os.pidfd_open(os.getpid())
         socket.send_fds(self._door, [READY], [descriptor])
         os.close(descriptor)
-        # Where the machine has no memory left, one of these is to end, and not the server.
-        with suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text("500")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         greeting = Greeting(**json.loads(self._lines.readline()))
         os.environ.update(greeting.environ)
