@@ -202,6 +202,21 @@ class TestEnds:
         assert ended(query).state is state
         keeper.close()
 
+    def test_whose_lake_cannot_be_opened(self, lake):
+        """What is wrong is told, also if a process that waits had found it out."""
+        keeper = kept(lake)
+        told = lake._folder / "lake.toml"
+        whole = told.read_text()
+        told.write_text("format = ")
+        keeper._processes.renew()
+        keeper.warm()
+        for _ in range(2):
+            error = ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error
+            assert error is not None and "lake.toml" in error.message
+        told.write_text(whole)
+        assert ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error is None
+        keeper.close()
+
     def test_the_watcher_goes_on_after_a_turn_that_fails(self, lake, monkeypatch, caplog):
         monkeypatch.setattr(keepers, "ERASED_SECONDS", 0.05)
         keeper = kept(lake, sql_timeout="2s")

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from trunkline.engine.environ import keep_to_itself
 from trunkline.errors import Failed, TooLarge, TrunklineError
@@ -135,16 +135,21 @@ class _Process:
         tempfile.tempdir = self._folder = greeting.folder
         Thread(target=self._listen, name="server", daemon=True).start()
         buffers = max(LEAST_BUFFERS, greeting.memory // 2)
-        with open_lake(greeting.lake, direct=True) as lake:
-            kept = Kept(lake._core, f"{buffers // MIB}MiB", apart=True, reserve=greeting.reserve)
-            used_up = _bound(max(2 * LEAST_BUFFERS, greeting.memory))
-            while True:
-                error = self._answer(lake, kept, self._asked.get())
-                # What a query leaves behind may be what the next lacks.
-                is_last = _memory() > used_up
-                self._send(END, as_line({"error": error, "last": is_last}))
-                if is_last:
-                    self._leave()
+        try:
+            lake = open_lake(greeting.lake, direct=True)
+        except Exception as caught:
+            # Whoever asks reads it; one that waits to be asked is found not to be idle.
+            self._send(END, as_line({"error": _facts(caught), "last": True}))
+            self._leave()
+        kept = Kept(lake._core, f"{buffers // MIB}MiB", apart=True, reserve=greeting.reserve)
+        used_up = _bound(max(2 * LEAST_BUFFERS, greeting.memory))
+        while True:
+            error = self._answer(lake, kept, self._asked.get())
+            # What a query leaves behind may be what the next lacks.
+            is_last = _memory() > used_up
+            self._send(END, as_line({"error": error, "last": is_last}))
+            if is_last:
+                self._leave()
 
     def _listen(self) -> None:
         with suppress(OSError):
@@ -157,7 +162,7 @@ class _Process:
                         stop.cancel()
         self._leave()
 
-    def _leave(self) -> None:
+    def _leave(self) -> NoReturn:
         shutil.rmtree(self._folder, ignore_errors=True)
         os._exit(0)
 
