@@ -217,6 +217,20 @@ class TestEnds:
         assert ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error is None
         keeper.close()
 
+    def test_with_a_thousand_descriptors_in_use(self, lake):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+        used = [os.dup(0) for _ in range(1024)]
+        try:
+            keeper = kept(lake)
+            for _ in range(2):
+                assert ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error is None
+            keeper.close()
+        finally:
+            for one in used:
+                os.close(one)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
     def test_the_watcher_goes_on_after_a_turn_that_fails(self, lake, monkeypatch, caplog):
         monkeypatch.setattr(keepers, "ERASED_SECONDS", 0.05)
         keeper = kept(lake, sql_timeout="2s")

@@ -127,7 +127,9 @@ class Process:
     @property
     def is_idle(self) -> bool:
         """Whether it is there and says nothing, as one does that is asked nothing."""
-        return not select.select([self._door], (), (), 0)[0]
+        poll = select.poll()
+        poll.register(self._door, select.POLLIN)
+        return not poll.poll(0)
 
     def kill(self) -> None:
         with self._closing, suppress(OSError):
