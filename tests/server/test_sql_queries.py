@@ -231,6 +231,13 @@ class TestEnds:
                 os.close(one)
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
+    def test_where_there_is_no_linux(self, lake, monkeypatch):
+        monkeypatch.delattr(os, "pidfd_open")
+        keeper = kept(lake)
+        error = ended(keeper.ask(WHO, NewQuery("SELECT 1"))).error
+        assert isinstance(error, Precondition) and "Linux" in error.message
+        keeper.close()
+
     def test_the_watcher_goes_on_after_a_turn_that_fails(self, lake, monkeypatch, caplog):
         monkeypatch.setattr(keepers, "ERASED_SECONDS", 0.05)
         keeper = kept(lake, sql_timeout="2s")

@@ -21,7 +21,7 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from trunkline.errors import Failed, TrunklineError, Unavailable
+from trunkline.errors import Failed, Precondition, TrunklineError, Unavailable
 from trunkline.model.access import Principal
 from trunkline.query.lookup import Source
 from trunkline.query.result import Answer, Result, Row, Stop
@@ -86,6 +86,11 @@ class Process:
     """One process, and the way to it."""
 
     def __init__(self, lake: Path, memory: int, reserve: int | None) -> None:
+        if not hasattr(os, "pidfd_open"):
+            raise Precondition(
+                "A server asks DuckDB on Linux only.",
+                hint="Ask Spark: --engine spark. Or stop the server: a lake itself asks anywhere.",
+            )
         self._folder = tempfile.mkdtemp(prefix="trunkline-sql-")
         self._descriptor = -1
         self._closing = Lock()
