@@ -285,6 +285,18 @@ def test_the_kernel_takes_a_process_first_also_where_nobody_is_root():
         assert ran.stdout and int(ran.stdout) >= 500, ran.stderr
 
 
+def test_no_folder_whose_lock_cannot_be_had(tmp_path, monkeypatch):
+    """Neither a file that cannot be opened, nor one that another holds."""
+    own, lock = own_folder(tmp_path)
+    for name in ("no/file", str(own / ".lock")):
+        monkeypatch.setattr(answer_files, "_LOCK", name)
+        before = os.listdir("/proc/self/fd")
+        with pytest.raises((OSError, Unavailable)):
+            own_folder(tmp_path)
+        assert os.listdir("/proc/self/fd") == before
+    os.close(lock)
+
+
 def numbers(start: int, count: int) -> pa.RecordBatch:
     return pa.record_batch({"n": pa.array(range(start, start + count), pa.int64())})
 

@@ -13,9 +13,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from trunkline.errors import Unavailable
+
 _FOLDER = "answers"
 _LOCK = ".lock"
 _NEW_SECONDS = 60.0
+_TRIES = 3
+"""Another server that starts may hold the lock of a new folder for a moment."""
 
 
 def own_folder(lake: Path) -> tuple[Path, int]:
@@ -25,12 +29,13 @@ def own_folder(lake: Path) -> tuple[Path, int]:
     place = lake / _FOLDER
     place.mkdir(mode=0o700, exist_ok=True)
     _remove_left(place)
-    while True:
+    for _ in range(_TRIES):
         made = Path(tempfile.mkdtemp(dir=place))
-        with suppress(OSError):
-            lock = os.open(made / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-            if _locked(lock):
-                return made, lock
+        lock = os.open(made / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        if _locked(lock):
+            return made, lock
+        os.close(lock)
+    raise Unavailable(f"No file in {place} can be locked.", hint="Is it on a network's disk?")
 
 
 def forget_answers(lake: Path) -> None:
