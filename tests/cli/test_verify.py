@@ -54,6 +54,7 @@ def test_a_difference_is_shown_and_ends_with_1(folder: Path, cli: Cli):
     assert "Spark 4." in done.out
     found = cli("verify", "copy", "--json")
     assert found.code == 1
+    assert found.json["good"] is False
     assert found.json["results"][0]["differences"][0]["scratch"] == 2
 
 

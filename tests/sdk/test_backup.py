@@ -33,6 +33,7 @@ from trunkline.lake.backups import places, taking
 from trunkline.lake.lease import Lease
 from trunkline.model.entries import Entry
 from trunkline.model.ids import new_id
+from trunkline.model.shape import as_json
 from trunkline.sdk import backups
 from trunkline.storage.catalog import jobs, leases
 from trunkline.storage.objects.keys import KeyMaker
@@ -317,8 +318,9 @@ def test_a_damaged_backup_is_not_restored_and_can_be_mended(history, tmp_path, k
     victim = stored(safe, kind)
     harm(victim)
     assert backups.verify(safe).ok == victim.exists(), "sizes are the same"
-    (problem,) = backups.verify(safe, deep=True).problems
-    assert victim.name in problem
+    report = backups.verify(safe, deep=True)
+    (problem,) = report.problems
+    assert victim.name in problem and as_json(report)["ok"] is False
     with pytest.raises(CorruptObject, match=victim.name):
         backups.restore(safe, again)
     assert not (again / ".trunkline/lake.toml").exists()

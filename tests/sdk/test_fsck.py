@@ -204,4 +204,5 @@ def test_a_commit_that_counts_differently_from_its_manifest_is_found(full: Lake)
 def test_a_report_is_read_by_machines_too(full: Lake):
     pack(full).unlink()
     told = as_json(full.fsck())
+    assert told["ok"] is False
     assert set(told["problems"][0]) == {"kind", "where", "message"}

@@ -4545,6 +4545,11 @@ export interface components {
             outside_files: number;
             /** Problems */
             problems?: components["schemas"]["Problem"][];
+            /**
+             * Ok
+             * @default true
+             */
+            ok: boolean;
         };
         /**
          * GcReport

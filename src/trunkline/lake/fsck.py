@@ -35,6 +35,8 @@ class Problem:
 class FsckReport:
     """What was checked, and what was found wrong."""
 
+    ok: bool = field(default=True, kw_only=True)
+    """Known once all was checked."""
     deep: bool
     commits: int = 0
     files: int = 0
@@ -46,10 +48,6 @@ class FsckReport:
     """Recorded, and not done yet: `gc` takes up what a crash has left."""
     outside_files: int = 0
     problems: list[Problem] = field(default_factory=list)
-
-    @property
-    def ok(self) -> bool:
-        return not self.problems
 
 
 def check(core: Core, deep: bool) -> FsckReport:
@@ -89,6 +87,7 @@ def check(core: Core, deep: bool) -> FsckReport:
     report.problems += _check_erased(core, completed, sizes, deep)
     report.problems += _check_states(core)
     report.unused_objects = len(sizes.keys() - checker.used)
+    report.ok = not report.problems
     return report
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trunkline.model.commits import RepoName
@@ -63,8 +63,8 @@ class VerifyReport:
 
     results: tuple[Verification, ...]
     versions: Mapping[str, str]
+    good: bool = field(init=False)
     seconds: float = 0.0
 
-    @property
-    def good(self) -> bool:
-        return all(one.verdict.is_good for one in self.results)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "good", all(one.verdict.is_good for one in self.results))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trunkline.errors import CorruptObject
 from trunkline.lake.backups.places import (
@@ -28,13 +28,13 @@ _AT_ONCE = 8
 class Verification:
     """What was looked at, and what was found wrong, one line each."""
 
+    ok: bool = field(init=False)
     backup: Backup
     deep: bool
     problems: tuple[str, ...]
 
-    @property
-    def ok(self) -> bool:
-        return not self.problems
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ok", not self.problems)
 
 
 def verify(
