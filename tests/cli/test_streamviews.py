@@ -110,5 +110,14 @@ def test_positions(position, text):
     assert streamviews.positions(position) == text
 
 
+def test_state_is_told_also_where_only_its_size_is_known():
+    """Where it is does not leave the server."""
+    batch = replace(BATCH, state_rows=3, state_bytes=2048)
+    assert dict(streamviews.batch_fields(batch))["State"] == "3 rows, 2.0 KiB"
+    (cell,) = (column.text(batch) for column in streamviews.BATCHES if column.title == "STATE")
+    assert cell == "3"
+    assert "State" not in dict(streamviews.batch_fields(BATCH))
+
+
 def test_squashed_batches_say_so():
     assert streamviews.numbers(replace(BATCH, first=3)) == "3-7"

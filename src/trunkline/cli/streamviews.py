@@ -101,7 +101,9 @@ BATCHES = (
         style=lambda b: "~" if b.malformed else "dim",
     ),
     Column("WATERMARK", lambda b: local_time(b.watermark) if b.watermark is not None else "-"),
-    Column("STATE", lambda b: f"{b.state_rows:,}" if b.state else "-", right=True),
+    Column(
+        "STATE", lambda b: f"{b.state_rows:,}" if b.state_rows or b.state_bytes else "-", right=True
+    ),
     Column("TOOK", lambda b: some_time(b.seconds), right=True),
 )
 
@@ -149,7 +151,7 @@ def batch_fields(batch: Batch) -> Iterator[tuple[str, str]]:
     yield "Batch", f"{numbers(batch)} (epoch {batch.epoch}): {batch_words(batch)}"
     if text := positions(batch.end):
         yield "Read to", text
-    if batch.state:
+    if batch.state_rows or batch.state_bytes:
         yield "State", f"{count(batch.state_rows, 'row')}, {human_size(batch.state_bytes)}"
 
 
