@@ -6351,7 +6351,7 @@ export interface components {
         };
         /**
          * Reader
-         * @description Somebody who needs what is to be deleted, in words.
+         * @description Somebody who needs what is to be deleted, or needed what was, in words.
          */
         Reader: {
             repo: components["schemas"]["RepoName"];
@@ -7399,6 +7399,11 @@ export interface components {
              * @default []
              */
             notes: string[];
+            /**
+             * Readers
+             * @default []
+             */
+            readers: components["schemas"]["Reader"][];
         };
         /**
          * Upload

@@ -341,5 +341,5 @@ def undelete(
     run = session.of(ctx)
     with run.open() as lake:
         done = lake.undelete(name, as_, id_)
-    notes = "".join(f" {note}" for note in done.notes)
+    notes = "".join(f" {note}" for note in (*done.notes, *(one.how for one in done.readers)))
     run.output.done(done, f"{done.kind.capitalize()} {done.name} is back.{notes}")

@@ -10,7 +10,7 @@ from trunkline.lake.pipelines import FOR_PIPELINE
 from trunkline.lake.versions import code_repo
 from trunkline.model.access import Grant, Role
 from trunkline.model.commits import RepoKind, RepoName
-from trunkline.model.deletions import Undeleted
+from trunkline.model.deletions import Reader, Undeleted
 from trunkline.model.inputs import Trigger
 from trunkline.model.paths import validate_name
 from trunkline.model.refs import Ref
@@ -134,9 +134,10 @@ def _repo(session: Session, row: DeletionRow, name: RepoName, author: str) -> Un
     if row.kind != PIPELINE:
         events.emit(session, "repo", name, {"created": True})
         return Undeleted(row.kind, str(name))
-    notes = _pipeline(session, row, author)
+    readers = _pipeline(session, row, author)
     events.emit(session, "pipeline", name, {"paused": True})
-    return Undeleted(row.kind, str(name), notes)
+    notes = (f"It is paused: trunkline pipeline resume {name}",)
+    return Undeleted(row.kind, str(name), notes, readers)
 
 
 def _put_back(session: Session, row: DeletionRow) -> None:
@@ -162,7 +163,7 @@ def _put_back(session: Session, row: DeletionRow) -> None:
     pipelines.put_back(session, rows)
 
 
-def _pipeline(session: Session, row: DeletionRow, author: str) -> tuple[str, ...]:
+def _pipeline(session: Session, row: DeletionRow, author: str) -> tuple[Reader, ...]:
     """It is paused: whoever has it back says when it goes on, with one job for all it missed."""
     for edge in pipelines.reads(session, row.repo):
         source = repos.name_of(session, edge.source)
@@ -178,17 +179,16 @@ def _pipeline(session: Session, row: DeletionRow, author: str) -> tuple[str, ...
             refs.add_branch(session, edge.source, edge.branch, None, made)
     pipelines.set_paused(session, row.repo, True)
     pipelines.set_pending(session, row.repo, True)
-    notes = [f"It is paused: trunkline pipeline resume {row.name}"]
+    readers = []
     above = _above(session, row.repo)
     for lost in row.content.get("readers", ()):
         name = repos.name_of(session, lost["repo"])
         if name is None:
             continue
-        if lost["repo"] not in above and pipelines.read_again(session, lost):
-            notes.append(f"{name} reads it again, and is paused.")
-        else:
-            notes.append(f"{name} read it, and has changed since.")
-    return tuple(dict.fromkeys(notes))
+        again = lost["repo"] not in above and pipelines.read_again(session, lost)
+        how = "reads it again, and is paused." if again else "read it, and has changed since."
+        readers.append(Reader(name, f"{name} {how}"))
+    return tuple(dict.fromkeys(readers))
 
 
 def _above(session: Session, repo: int) -> set[int]:

@@ -33,20 +33,21 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
+class Reader:
+    """Somebody who needs what is to be deleted, or needed what was, in words."""
+
+    repo: RepoName
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
 class Undeleted:
     """What was had back, and what is to be known of it."""
 
     kind: str
     name: str
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Somebody who needs what is to be deleted, in words."""
-
-    repo: RepoName
-    how: str
+    readers: tuple[Reader, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

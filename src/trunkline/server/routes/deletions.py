@@ -57,7 +57,10 @@ def list_deleted(
     if project is not None:
         call.require_project_seen(project)
     lake = call.lake.bound(project=project) if project is not None else call.lake
-    found = call.visible(lake.deleted(all_projects=project is None), lambda one: one.repo)
+    found = [
+        replace(one, takes=tuple(call.visible(one.takes, lambda name: parse_ref(name).repo)))
+        for one in call.visible(lake.deleted(all_projects=project is None), lambda one: one.repo)
+    ]
     return page(found, lambda one: f"{(1 << 62) - one.id:020d}", limit, cursor)
 
 
@@ -65,4 +68,5 @@ def list_deleted(
 def undelete(call: Caller, project: str, repo: str, body: Undelete) -> Undeleted:
     """Have back a repo, a pipeline, or one of a repo's branches and tags."""
     name = f"{project}/{repo}@{body.ref}" if body.ref else f"{project}/{repo}"
-    return call.lake.undelete(name, body.as_name, body.id)
+    done = call.lake.undelete(name, body.as_name, body.id)
+    return replace(done, readers=tuple(call.visible(done.readers, lambda one: one.repo)))
