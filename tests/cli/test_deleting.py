@@ -66,7 +66,7 @@ def test_it_is_said_what_would_go_and_for_how_long_it_can_be_had_back(cli: Cli, 
     cli.ok("env", "delete", "try", "--yes")
     cli.ok("gc", "--grace", "0", "--yes")
     assert cli.ok("tag", "delete", "orders@v1", "-n") == (
-        "With tag orders@v1 no commit would go.\n"
+        "Deleting tag orders@v1 would remove no commit.\n"
         "It can be had back for 1 day, and then until gc runs: trunkline undelete.\n"
     )
     found = cli.json("repo", "delete", "orders", "-n")
@@ -122,7 +122,7 @@ def test_on_a_terminal_it_is_asked_after_showing_what_would_go(
     finally:
         os.close(slave)
         os.close(master)
-    assert "no commit would go" in said
+    assert "would remove no commit" in said
     assert "Delete branch orders@dev? [y/N]" in said
     assert ("dev" in cli.ok("branch", "list", "orders")) is left
     assert (child.returncode == 0) is not left

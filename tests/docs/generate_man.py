@@ -58,7 +58,7 @@ Every setting has a variable:
 .SH FILES
 .TP
 .I .trunkline/
-A lake, found upwards from where you stand.
+A lake: in the current folder or the nearest one above it.
 .TP
 .I ~/.config/trunkline/config.toml
 Settings of the user.

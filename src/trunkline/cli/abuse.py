@@ -26,7 +26,7 @@ app = App()
 def abuse(
     ctx: typer.Context,
     lake: Annotated[
-        str, typer.Argument(metavar="LAKE", help="A folder to be made.", show_default=False)
+        str, typer.Argument(metavar="LAKE", help="Folder to create.", show_default=False)
     ],
     minutes: Annotated[
         float | None, typer.Option("--minutes", metavar="N", help="For how long; else 1.")
@@ -35,9 +35,12 @@ def abuse(
         float | None, typer.Option("--seconds", metavar="N", help="The same, in seconds.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Draw what was drawn before.")
+        int | None,
+        typer.Option("--seed", metavar="N", help="Repeat the random choices of an earlier run."),
     ] = None,
-    clients: Annotated[int, typer.Option("--clients", metavar="N", help="At once.")] = 8,
+    clients: Annotated[
+        int, typer.Option("--clients", metavar="N", help="Number of concurrent clients.")
+    ] = 8,
     servers: Annotated[int, typer.Option("--servers", metavar="N", help="API servers.")] = 1,
     workers: Annotated[int, typer.Option("--workers", metavar="N", help="Workers.")] = 1,
     catalog: Annotated[

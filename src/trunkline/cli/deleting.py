@@ -55,11 +55,11 @@ def lines(found: Deletion) -> Iterator[str]:
     what = f"{_NOUNS.get(found.kind, found.kind)} {printable(found.name)}"
     held = f"{count(found.files, 'file')} ({human_size(found.bytes)}) that nothing else holds"
     if found.kind == "commit":
-        yield f"Of {printable(found.name)} would go {held}."
+        yield f"Forgetting {printable(found.name)} would remove {held}."
     elif found.commits:
-        yield f"With {what} would go {count(found.commits, 'commit')}, and {held}."
+        yield f"Deleting {what} would remove {count(found.commits, 'commit')}, and {held}."
     else:
-        yield f"With {what} no commit would go."
+        yield f"Deleting {what} would remove no commit."
     yield from _some("Also goes: ", found.takes)
     yield from _some("In use: ", tuple(one.how for one in found.readers))
     yield from map(printable, found.notes)

@@ -53,7 +53,7 @@ def log(
     show_graph: Annotated[bool, typer.Option("--graph", help="Draw who came from whom.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Of every branch and tag.")] = False,
     deleted: Annotated[
-        bool, typer.Option("--deleted", help="Instead what was deleted and can be had back.")
+        bool, typer.Option("--deleted", help="List what was deleted and can still be restored.")
     ] = False,
 ) -> None:
     """Show the commits that led here, newest first."""
@@ -64,7 +64,9 @@ def log(
         _log_deleted(run, place, limit)
         return
     if not ref:
-        raise Usage("Whose log?", hint="trunkline log REPO; what was deleted: log --deleted.")
+        raise Usage(
+            "Name a repo: trunkline log REPO.", hint="What was deleted: trunkline log --deleted."
+        )
     with run.open() as lake:
         if everything:
             commits = iter(lake.history(place, limit=limit))
@@ -334,7 +336,10 @@ def undelete(
         str | None, typer.Option("--as", metavar="NAME", help="Under another name.")
     ] = None,
     id_: Annotated[
-        int | None, typer.Option("--id", metavar="N", help="An earlier one of several.")
+        int | None,
+        typer.Option(
+            "--id", metavar="N", help="Number of an earlier deletion, from log --deleted."
+        ),
     ] = None,
 ) -> None:
     """Have back what was deleted, until gc forgets it; log --deleted lists it."""

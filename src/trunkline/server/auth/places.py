@@ -31,7 +31,10 @@ class Places:
 
     async def run(self, work: Callable[[], T]) -> T:
         if self._inside >= self._most:
-            raise TooManyRequests("Too many log in just now.", hint="Try again in a moment.")
+            raise TooManyRequests(
+                "Too many passwords and log-ins are being checked just now.",
+                hint="Try again in a moment.",
+            )
         self._inside += 1
         try:
             loop = asyncio.get_running_loop()
