@@ -307,7 +307,7 @@ class Keeper:
             spec.source,
             {**spec.source.options, **secrets},
             held.stop,
-            lambda: self._head(held.hold),
+            _Head(self.core, held.hold),
             lambda: self._code.of(row.name, version),
             spec,
             self._endpoints,
@@ -321,12 +321,6 @@ class Keeper:
             flows.note(session, row.repo, FlowState.RUNNING)
         return Gathering(site, held.hold, feed, lambda text: self._tell(row.name, text))
 
-    def _head(self, hold: Hold) -> Tree:
-        with self.core.database.read() as session:
-            branch = refs.branch(session, hold.repo, hold.branch)
-            head = commits.find(session, hold.repo, branch.head) if branch and branch.head else None
-        return self.core.tree(head) if head is not None else EMPTY
-
     def _secret(self, name: RepoName, secret: str) -> str:
         value = self._secrets(secret)
         if value is None:
@@ -338,6 +332,26 @@ class Keeper:
 
     def _tell(self, name: RepoName, text: str) -> None:
         self.listener(RunEvent(INGEST, f"{name}: {text}"))
+
+
+class _Head:
+    """The newest tree of an ingest's own repo, read anew when the catalog has another."""
+
+    def __init__(self, core: Core, hold: Hold) -> None:
+        self._core = core
+        self._hold = hold
+        self._known: tuple[str | None, Tree] = (None, EMPTY)
+
+    def __call__(self) -> Tree:
+        repo = self._hold.repo
+        with self._core.database.read() as session:
+            branch = refs.branch(session, repo, self._hold.branch)
+            head = commits.find(session, repo, branch.head) if branch and branch.head else None
+        root = head.root if head is not None else None
+        known = self._known
+        if known[0] != root:
+            known = self._known = root, self._core.tree(head)
+        return known[1]
 
 
 def _running(session: Session) -> list[PipelineRow]:

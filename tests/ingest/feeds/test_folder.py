@@ -21,6 +21,7 @@ from tests.reliability.scenarios import INGEST_POINTS
 from tests.waiting import until
 from trunkline.errors import SourceChanged
 from trunkline.ingests.feeds.folder import _opened
+from trunkline.lake import manifests
 from trunkline.model.streams import FlowState
 
 SETTLED = {"settle": 0.0}
@@ -273,6 +274,24 @@ def test_a_folder_that_disappears_and_returns(lake: Ingests, inbox: Path) -> Non
     until(lambda: numbers(lake) == [1, 2])
     until(lambda: lake.flow("clicks").state is FlowState.RUNNING)
     assert lake.flow("clicks").reason == ""
+
+
+def test_what_an_erasure_wrote_anew_is_read_anew(
+    lake: Ingests, inbox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it knew of the head's tree was replaced while it waited, and gc took the old one."""
+    monkeypatch.setattr(manifests, "CACHED_RANGES", 0)
+    for number in range(150):
+        put(inbox, f"{number}.jsonl", [{"n": number}])
+    lake.declare("clicks", "folder", {"path": str(inbox), **SETTLED, "changed": "ignore"})
+    lake.start()
+    until(lambda: len(numbers(lake)) == 150)
+    (table,) = (one.path for one in lake.files("clicks") if one.path.endswith(".parquet"))
+    lake.lake.erase(f"clicks:{table}")
+    lake.lake.gc(grace=0)
+    put(inbox, "later.jsonl", [{"n": 1000}])
+    until(lambda: len(lake.commits("clicks")) > 1)
+    assert lake.lake.fsck(deep=True).ok
 
 
 def test_a_file_may_become_a_folder(lake: Ingests, inbox: Path) -> None:

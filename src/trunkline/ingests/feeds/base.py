@@ -153,7 +153,7 @@ class Site:
     options: Mapping[str, Any]
     stop: threading.Event
     head: Callable[[], Tree]
-    """The newest tree of the ingest's own repo."""
+    """The newest tree of the ingest's own repo. None is kept for long: gc may take it."""
     code: Callable[[], Path]
     """The folder of the files that travel with it."""
     spec: PipelineSpec

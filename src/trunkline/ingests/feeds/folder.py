@@ -83,6 +83,7 @@ class FolderFeed(Feed):
         self._waiting = 0
 
     def gather(self, position: Mapping[str, Any], *, drain: bool) -> Gathered | None:
+        self._known = None
         refuse_own(self._root)
         if moved_to := self._moved_to():
             refuse_own(moved_to)
@@ -114,8 +115,6 @@ class FolderFeed(Feed):
 
     def committed(self, batch: Gathered, written: Written) -> None:
         done: _Batch = batch.token
-        if written.commit is not None:
-            self._known = self.site.core.tree(written.commit)
         for relative, stat in done.files:
             seen = self._seen.get(relative)
             if relative not in done.done or seen is None or seen.stat != stat:
@@ -124,10 +123,6 @@ class FolderFeed(Feed):
             seen.empty = not seen.taken
             if seen.taken:
                 self._tell(relative, stat)
-
-    def refused(self, batch: Gathered, error: Exception) -> None:
-        # Perhaps it was committed all the same, or the branch moved: look at it anew.
-        self._known = None
 
     def facts(self) -> Mapping[str, Any]:
         return {"waiting": self._waiting}

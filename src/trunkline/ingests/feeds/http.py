@@ -35,7 +35,6 @@ from trunkline.ingests.feeds.bodies import read_body
 from trunkline.ingests.feeds.endpoints import Endpoint, Refusal
 from trunkline.ingests.gathering import one_line
 from trunkline.lake.files import read
-from trunkline.lake.manifests import Tree
 from trunkline.model.entries import Entry
 
 GROUP_SECONDS = 0.05
@@ -64,7 +63,6 @@ class HttpFeed(Feed):
         self.most = int(given.get("most", 16_000_000))
         self._name = str(site.name)
         self._endpoint: Endpoint | None = None
-        self._known: Tree | None = None
         self._changed = threading.Condition()
         self._waiting: list[_Request] = []
         self._by_key: dict[str, _Request] = {}
@@ -100,8 +98,6 @@ class HttpFeed(Feed):
         )
 
     def committed(self, batch: Gathered, written: Written) -> None:
-        if written.commit is not None:
-            self._known = self.site.core.tree(written.commit)
         commit = written.commit.id if written.commit else ""
         for one in batch.token:
             self._settle(one, _told(one, commit, written.malformed))
@@ -110,7 +106,6 @@ class HttpFeed(Feed):
         # Perhaps it is in all the same: who sent a key will be told when he asks again.
         reason = f"It could not be committed: {one_line(error)}"
         self._refuse(batch.token, reason)
-        self._known = None
 
     @property
     def owes(self) -> bool:  # type: ignore[override]
@@ -225,19 +220,12 @@ class HttpFeed(Feed):
 
     # -- keys ------------------------------------------------------------------------------
 
-    @property
-    def _tree(self) -> Tree:
-        """As it was committed last; after an error it is not known what that was."""
-        if self._known is None:
-            self._known = self.site.head()
-        return self._known
-
     def _answered(self, key: str) -> dict[str, Any] | None:
         """What was answered to a key before, by whoever held the ingest then."""
-        today = self._today()
+        today, tree = self._today(), self.site.head()
         for days in range(KEEP_DAYS + 1):
             day = (datetime.fromisoformat(today) - timedelta(days=days)).date().isoformat()
-            line = self._tree.find(_path(day, key).encode())
+            line = tree.find(_path(day, key).encode())
             if line is not None:
                 data = b"".join(read(self.site.core, Entry.decode(line)))
                 found: dict[str, Any] = json.loads(data)
@@ -246,7 +234,7 @@ class HttpFeed(Feed):
 
     def _outdated(self, today: str) -> list[str]:
         """The oldest folder of keys, if nobody will ask for them any more."""
-        line = next(self._tree.scan(f"{_KEYS}/".encode()), None)
+        line = next(self.site.head().scan(f"{_KEYS}/".encode()), None)
         if line is None:
             return []
         day = line.decode().removeprefix(f"{_KEYS}/").partition("/")[0]

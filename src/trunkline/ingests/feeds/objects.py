@@ -106,6 +106,7 @@ class ObjectsFeed(Feed):
     # -- what the loop asks for ------------------------------------------------------------
 
     def gather(self, position: Mapping[str, Any], *, drain: bool) -> Gathered | None:
+        self._known = None
         before, size = int(position.get("objects", 0)), int(position.get("bytes", 0))
         early = self._next_pass - time.monotonic()
         if not drain and not self._after and early > 0:
@@ -140,14 +141,12 @@ class ObjectsFeed(Feed):
 
     def committed(self, batch: Gathered, written: Written) -> None:
         done: _Batch = batch.token
-        if written.commit is not None:
-            self._known = self.site.core.tree(written.commit)
-        elif len(self._empty) < _REMEMBERED:
+        if written.commit is None and len(self._empty) < _REMEMBERED:
             self._empty.update((name, one.version) for name, one in done.done.items())
 
     def refused(self, batch: Gathered, error: Exception) -> None:
         # Perhaps it was committed all the same, or the branch moved: look at it all anew.
-        self._known, self._after = None, ""
+        self._after = ""
 
     def facts(self) -> Mapping[str, Any]:
         return {
