@@ -4,7 +4,7 @@ import pytest
 
 from tests.catalog.conftest import add_commit
 from trunkline.model.ids import new_id
-from trunkline.storage.catalog import Database, Session, leases
+from trunkline.storage.catalog import Database, Session, leases, workers
 
 
 @pytest.fixture
@@ -68,6 +68,14 @@ def test_a_reader_pins_its_commit_while_its_lease_lives(database: Database, repo
         assert leases.live(session) == {lease, reader}
         run_out(session, reader)
         assert leases.pinned(session) == set()
+
+
+def test_that_a_worker_is_there_is_no_work(database: Database):
+    with database.write() as session:
+        workers.beat(session, "standing", leases.LEASE_MICROS)
+        assert not leases.live_before(session, session.now())
+        leases.take(session, new_id(), leases.JOB, "standing")
+        assert leases.live_before(session, session.now())
 
 
 def test_reaping_removes_what_ran_out(database: Database, lease: str):

@@ -25,7 +25,7 @@ from trunkline.model.entries import Entry
 from trunkline.model.ids import new_id
 from trunkline.model.refs import parse_ref
 from trunkline.sdk.remote.lake import connect
-from trunkline.storage.catalog import erasures, leases
+from trunkline.storage.catalog import erasures, leases, workers
 from trunkline.storage.objects.keys import KeyMaker
 from trunkline.storage.objects.port import ObjectStore
 
@@ -299,6 +299,16 @@ def test_who_was_at_work_brings_no_bounds_back_and_loses_nothing(people: Lake):
     with core.database.read() as session:
         assert {row["done"] for row in session.all("SELECT done FROM erasures")} == {2}
     assert people.fsck(deep=True).ok
+
+
+def test_a_worker_that_goes_on_and_on_keeps_no_bounds(people: Lake):
+    with home(people)._core.database.write() as session:
+        workers.beat(session, "standing", leases.LEASE_MICROS)
+    people.erase(f"people:{file_of_ada(people)}")
+    people.gc(grace=0)
+    assert unpacked(people, "Ada Lovelace") == []
+    with home(people)._core.database.read() as session:
+        assert {row["done"] for row in session.all("SELECT done FROM erasures")} == {2}
 
 
 # -- copies that no commit names -----------------------------------------------------------------

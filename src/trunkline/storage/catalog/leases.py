@@ -14,6 +14,7 @@ ERASE = "erase"
 WRITER = "writer"
 UPLOAD = "upload"
 JOB = "job"
+WORKER = "worker"
 
 
 def take(
@@ -90,12 +91,14 @@ def live(session: Session) -> set[str]:
 
 def live_before(session: Session, moment: int) -> bool:
     """Whether somebody is still at work who began before a moment, and may use what was there.
-    Who only says that something is being erased uses nothing.
+    Who only says that something is being erased, or that a worker is there, uses nothing: what
+    a worker does has leases of its own.
     """
     row = session.one(
         """SELECT id FROM leases
-           WHERE expires > :now AND started <= :moment AND kind <> :kind LIMIT 1""",
-        {"now": session.now(), "moment": moment, "kind": ERASE},
+           WHERE expires > :now AND started <= :moment AND kind NOT IN (:erase, :worker)
+           LIMIT 1""",
+        {"now": session.now(), "moment": moment, "erase": ERASE, "worker": WORKER},
     )
     return row is not None
 

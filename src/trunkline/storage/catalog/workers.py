@@ -5,10 +5,9 @@ from __future__ import annotations
 from trunkline.model.jobs import JobState
 from trunkline.model.told import Kind, Told
 from trunkline.model.workers import WorkerInfo
-from trunkline.storage.catalog import identity
+from trunkline.storage.catalog import identity, leases
 from trunkline.storage.catalog.database import Session
 
-_KIND = "worker"
 _CLOCK = "clock"
 _SET_BACK_MICROS = 60 * 1_000_000
 _UNTIL = (
@@ -20,7 +19,7 @@ _UNTIL = (
 def beat(session: Session, name: str, lease_micros: int) -> None:
     """A worker says that it is alive, and will be for a while."""
     now = session.now()
-    values = {"id": _id(name), "kind": _KIND, "name": name, "now": now,
+    values = {"id": _id(name), "kind": leases.WORKER, "name": name, "now": now,
               "expires": now + lease_micros}  # fmt: skip
     if not session.execute("UPDATE leases SET expires = :expires WHERE id = :id", values):
         session.execute(
@@ -52,7 +51,7 @@ def alive(session: Session) -> list[WorkerInfo]:
                WHERE j.holder = l.holder AND j.finished IS NULL AND j.expires > :now) AS jobs
            FROM leases l WHERE l.kind = :kind AND l.expires > :now
            ORDER BY l.started, l.holder""",
-        {"kind": _KIND, "now": session.now()},
+        {"kind": leases.WORKER, "now": session.now()},
     )
     return [WorkerInfo(row["holder"], row["started"], row["jobs"]) for row in rows]
 
@@ -82,4 +81,4 @@ def buried(session: Session, name: str) -> int:
 
 
 def _id(name: str) -> str:
-    return f"worker {name}"
+    return f"{leases.WORKER} {name}"
