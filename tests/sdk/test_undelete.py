@@ -278,6 +278,18 @@ def test_what_is_staged_in_a_deleted_repo_does_not_survive_an_erasure(lake: Lake
     assert found_anywhere(lake) == []
 
 
+def test_an_erasure_that_is_refused_takes_nothing(lake: Lake):
+    put(lake, "orders", kept="1")
+    lake.start_commit("orders@main")
+    put(lake, "orders", staged="2")
+    lake.delete_repo("orders")
+    with pytest.raises(NotFound):
+        lake.erase("orders:/nobody")
+    lake.undelete("orders")
+    lake.finish_commit("orders@main")
+    assert tree(lake, "orders") == {"/kept": "1", "/staged": "2"}
+
+
 # -- backups -------------------------------------------------------------------------------------
 
 

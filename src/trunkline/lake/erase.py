@@ -112,6 +112,8 @@ def _erase(core: Core, ref: Ref, reason: str, author: str) -> ErasureReport:
     also_at = _other_places(core, keys, path, set(held))
     with core.database.write() as session:
         _refuse_backup(session)
+        for key in deleted:
+            _drop_staged(session, key)
         for key, (places, _) in found.items():
             erasures.record(session, key, places.values(), author, reason)
         derived = _derived(
@@ -142,18 +144,20 @@ def _repos(core: Core, name: RepoName) -> tuple[int | None, list[int]]:
     """The repo of a name, and deleted ones that had it and may be had back: what is in them is
     meant as well, and must not come back.
     """
-    with core.database.write() as session:
+    with core.database.read() as session:
         deleted = deletions.hidden(session, name)
         repo = repos.key_of(session, name) if deleted else repo_key(session, name)
-        # What is staged in an open commit would come back when it is finished.
         for branch in refs.branches(session, repo) if repo is not None else ():
             refuse_open(branch)
-        for key in deleted:
-            for branch in refs.branches(session, key):
-                if branch.open:
-                    refs.set_open(session, key, branch.name, None)
-                    commits.remove(session, key, [branch.open])
         return repo, deleted
+
+
+def _drop_staged(session: Session, repo: int) -> None:
+    """What is staged in an open commit would come back when it is finished."""
+    for branch in refs.branches(session, repo):
+        if branch.open:
+            refs.set_open(session, repo, branch.name, None)
+            commits.remove(session, repo, [branch.open])
 
 
 def _held(core: Core, repo: int, path: str) -> tuple[dict[Place, Entry], list[str]]:
