@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 import zstandard
 
 import trunkline as tl
@@ -14,7 +15,10 @@ from tests.jobs.tables import Tables
 from tests.jobs.test_logs import sh
 from tests.served import home
 from trunkline.lake.jobredaction import MESSAGE, PRINTED
+from trunkline.lake.publish import Outcome, end_job
 from trunkline.model.jobs import JobState
+from trunkline.model.told import said
+from trunkline.storage.catalog import repos
 
 TALKS = sh("cat pfs/orders/*; cp -r pfs/orders/* pfs/out/")
 FAILS = """
@@ -117,6 +121,33 @@ def test_what_spark_quoted_of_a_table(spark: object, lake: tl.Lake, tmp_path: Pa
     assert lake.job(f"ages@{job.id}").info.reason == MESSAGE
     lake.gc(grace=0)
     assert b"Zaphod" not in everything(lake)
+
+
+@pytest.mark.parametrize("idle", ["local"], indirect=True)
+@pytest.mark.parametrize("as_", [None, "old"])
+def test_a_job_that_read_a_repo_which_was_deleted_or_is_called_otherwise_now(
+    idle: Graph, as_: str | None
+):
+    lake = idle.lake
+    idle.put("orders", a="Zaphod")
+    idle.put("rates", a="Bob")
+    idle.apply("b", "orders", TALKS)
+    (job,) = lake.jobs("b")
+    core = home(lake)._core
+    with core.database.write() as session:
+        key = repos.key_of(session, job.pipeline)
+        assert key is not None
+        end_job(session, key, job.id, Outcome(JobState.FAILURE, said("no such patient: Zaphod")))
+    idle.apply("b", "rates", TALKS)
+    lake.delete_repo("orders", force=True)
+    if as_:
+        lake.undelete("orders", as_=as_)
+        lake.create_repo("orders")
+    lake.erase("rates:/a")
+    assert "Zaphod" in idle.job("b", job.id).reason, "it did not read that"
+    lake.erase(f"{as_ or 'orders'}:/a")
+    assert idle.job("b", job.id).reason == MESSAGE
+    assert b"patient: Zaphod" not in everything(lake)
 
 
 def test_a_job_that_somebody_stopped_says_who(idle: Graph):

@@ -19,10 +19,18 @@ from trunkline.lake.core import Core
 from trunkline.lake.jobobjects import LOG, PART, part_lines, replace_results
 from trunkline.lake.manifests import Lines, decompress
 from trunkline.model.entries import Entry, line_path
-from trunkline.model.jobs import Job, JobState
+from trunkline.model.jobs import Job, JobInput, JobState
 from trunkline.model.told import Kind, said
 from trunkline.pipelines.datums_identity import CUT, SEPARATOR
-from trunkline.storage.catalog import commits, flows, jobs, pipelines, repos
+from trunkline.storage.catalog import (
+    Session,
+    commits,
+    deletions,
+    flows,
+    jobs,
+    pipelines,
+    repos,
+)
 from trunkline.storage.catalog.erasures import Place, place_of
 from trunkline.storage.objects.keys import JOBS
 
@@ -106,15 +114,15 @@ class _Readers:
         job_id, _, repo = folder.rpartition("/")[2].rpartition("-")
         with self._core.database.read() as session:
             job = jobs.find(session, int(repo), job_id)
-            keys = {one.repo: repos.key_of(session, one.repo) for one in job.inputs} if job else {}
+            read = commits.source_places(session, int(repo), job_id)
+            keys = [_keys(session, one, read) for one in job.inputs] if job else []
         if job is None:
             return None
-        had: dict[str, list[str]] = {}
-        for one in job.inputs:
-            key = keys[one.repo]
-            if key is not None and one.commit and (paths := self._in(key, one.commit)):
-                had[one.name] = paths
-        return _Reader(int(repo), job, had)
+        had: dict[str, set[str]] = defaultdict(set)
+        for one, some in zip(job.inputs, keys, strict=True):
+            for key in some:
+                had[one.name].update(self._in(key, one.commit or ""))
+        return _Reader(int(repo), job, {name: paths for name, paths in had.items() if paths})
 
     def _in(self, repo: int, commit_id: str) -> list[str]:
         """The erased files of a commit. Of one whose tree was thrown away: all of its repo."""
@@ -131,6 +139,21 @@ class _Readers:
 
     def _is_gone(self, line: bytes | None) -> bool:
         return line is not None and place_of(Entry.decode(line)) in self._gone
+
+
+def _keys(session: Session, one: JobInput, read: Collection[tuple[int, str]]) -> Collection[int]:
+    """The repo of an input, whatever became of it: it may have another name now, or be deleted.
+
+    Which it is says what the job's commit was made from. Where that commit is gone its name has to
+    do; where several of a set were read, its name tells them apart.
+    """
+    if one.commit is None:
+        return ()
+    found = {key for key, commit_id in read if commit_id == one.commit}
+    named = set(deletions.hidden(session, one.repo))
+    if (living := repos.key_of(session, one.repo)) is not None:
+        named.add(living)
+    return found & named or found or named
 
 
 class _Folder:

@@ -438,6 +438,15 @@ def sources(session: Session, repo: int, commit_id: str) -> list[RepoCommit]:
     )
 
 
+def source_places(session: Session, repo: int, commit_id: str) -> list[tuple[int, str]]:
+    """As `sources`, also of deleted repos: (repo, id)."""
+    rows = session.all(
+        "SELECT source_repo, source_id FROM provenance WHERE repo = :repo AND id = :id",
+        {"repo": repo, "id": commit_id},
+    )
+    return [(row["source_repo"], row["source_id"]) for row in rows]
+
+
 def derived(session: Session, repo: int, commit_id: str) -> list[RepoCommit]:
     """The commits that were computed from this one."""
     return _edges(
