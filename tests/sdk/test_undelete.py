@@ -14,8 +14,11 @@ from trunkline.errors import AlreadyExists, Erased, NotFound
 from trunkline.lake.core import resolve
 from trunkline.lake.lease import pinned
 from trunkline.model.inputs import Trigger
+from trunkline.model.pipelines import INGEST
 from trunkline.model.refs import parse_ref
+from trunkline.model.streams import Flow, FlowState, History
 from trunkline.sdk import backups
+from trunkline.tables import upkeep
 
 DAY = 86_400.0
 
@@ -186,6 +189,21 @@ def test_forgetting_or_dropping_a_commit_means_it(lake: Lake):
     lake.drop(f"orders@{lost}")
     assert lake.deleted() == []
     assert lake.fsck(deep=True).ok
+
+
+@local
+def test_upkeep_leaves_what_can_be_had_back(lake: Lake):
+    for number in range(5):
+        put(lake, "orders", a=str(number))
+    lake.create_tag("orders@v1", "main^^")
+    lake.delete_tag("orders@v1")
+    repo = lake.repo("orders")
+    flow = Flow(repo.key, repo.name, INGEST, 0, upkeep.EVERY, {}, FlowState.IDLE, "", {}, 0)
+    upkeep.look_after(lake._core, flow, "main", History(keep=1, compact=0))
+    left = [lake.read(f"orders@{one.id}:/a") for one in lake.log("orders")]
+    lake.undelete("orders@v1")
+    assert tree(lake, "orders@v1") == {"/a": "2"}
+    assert left == [b"4", b"3", b"2", b"0"], "another one of its hour is gone"
 
 
 def test_a_deleted_project_does_not_take_them_along(lake: Lake):

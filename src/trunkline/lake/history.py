@@ -17,7 +17,15 @@ from trunkline.model.commits import Branch, Commit, RepoCommit, RepoName
 from trunkline.model.refs import Ref
 from trunkline.model.streams import Batch
 from trunkline.model.told import Place
-from trunkline.storage.catalog import Session, commits, events, flows, refs, repos
+from trunkline.storage.catalog import (
+    Session,
+    commits,
+    deletions,
+    events,
+    flows,
+    refs,
+    repos,
+)
 from trunkline.storage.catalog.commits import Link
 
 
@@ -117,14 +125,21 @@ def commit_set(session: Session, set_id: str) -> CommitSet:
     return CommitSet(set_id, tuple(members), edges, batches)
 
 
-def squash(core: Core, ref: Ref, recursive: bool, author: str) -> None:
-    """Remove a commit whose children keep the data."""
+def squash(
+    core: Core, ref: Ref, recursive: bool, author: str, *, keep_deleted: bool = False
+) -> None:
+    """Remove a commit whose children keep the data; with `keep_deleted` none that a deleted branch
+    or tag would come back to. Who squashes it by hand means it.
+    """
     with core.database.write() as session:
         found, commit = resolve_commit(session, ref)
         repo = found.repo
         _refuse_unfinished(commit)
         refuse_read(session, repo, commit)
-        if heads := _pointing_at(session, repo, commit.id):
+        heads = _pointing_at(session, repo, commit.id)
+        if keep_deleted and (repo, commit.id) in deletions.heads(session):
+            heads.append("what was deleted")
+        if heads:
             raise Precondition(
                 f"{commit.short_id} is the head of {', '.join(heads)}: no child keeps its data.",
                 hint="To remove it with its data: trunkline commit drop",

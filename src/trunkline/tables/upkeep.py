@@ -97,9 +97,10 @@ def _squash(core: Core, repo: int, name: RepoName, branch: str, history: History
         )
     for commit in _superfluous(found[history.keep :], int(history.every * _MICROS)):
         try:
-            squash(core, Ref(name, commit.id), recursive=False, author=_AUTHOR)
+            target = Ref(name, commit.id)
+            squash(core, target, recursive=False, author=_AUTHOR, keep_deleted=True)
         except TrunklineError:
-            continue  # it is tagged, read just now, or something was made from it
+            continue  # it is tagged, or was until now, read just now, or something was made from it
         with core.database.write(durable=False) as session:
             jobs.forget(session, repo, commit.id)
 
