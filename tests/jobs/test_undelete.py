@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import trunkline as tl
-from tests.jobs.graphs import Graph
+from tests.jobs.graphs import Graph, reads
 from tests.postgres import postgres
 from tests.served import home
 from trunkline import errors
@@ -156,6 +156,35 @@ def test_readers_of_one_that_was_forced_are_named(idle: Graph):
     idle.lake.resume_pipeline("c")
     idle.put("orders", a="1")
     assert {job.state for job in idle.run()} == {JobState.SUCCESS}
+
+
+def test_readers_that_were_deleted_too_read_it_again(idle: Graph):
+    idle.follow("b", "orders")
+    idle.follow("c", "b")
+    idle.lake.delete_pipeline("b", force=True)
+    idle.lake.delete_pipeline("c")
+    idle.lake.undelete("b")
+    idle.lake.undelete("c")
+    idle.lake.resume_pipeline("c")
+    assert list(map(str, idle.lake.pipeline("c").inputs)) == ["b"]
+    assert idle.lake.fsck().ok
+
+
+def test_what_is_made_anew_is_read_by_who_is_applied_again(idle: Graph):
+    idle.follow("b", "orders")
+    idle.follow("c", "b")
+    idle.lake.delete_pipeline("b", force=True)
+    idle.follow("b", "orders")
+    idle.put("orders", a="1")
+    idle.run()
+    with pytest.raises(errors.Precondition, match="An input of c was deleted"):
+        idle.lake.resume_pipeline("c")
+    assert idle.follow("c", "b").action == "updated"
+    idle.lake.resume_pipeline("c")
+    assert list(map(str, idle.lake.pipeline("c").inputs)) == ["b"]
+    assert reads(idle.run_one()) == {"b": idle.head("b")}
+    assert idle.follow("c", "b").action == "unchanged"
+    assert idle.lake.fsck().ok
 
 
 def test_readers_that_have_changed_stay_as_they_are(idle: Graph):

@@ -10,15 +10,14 @@ from trunkline.lake.environmentpipelines import require_in
 from trunkline.lake.pipelines import require
 from trunkline.lake.propagation import output_branch
 from trunkline.lake.publish import Change, kill_job, open_job, spread
+from trunkline.lake.versions import lacks_input
 from trunkline.model.commits import RepoName
 from trunkline.model.ids import is_id_like, is_id_prefix, new_id
-from trunkline.model.inputs import leaves
 from trunkline.model.jobs import BAD, Backfill, Job, JobState
 from trunkline.model.paths import is_name
 from trunkline.model.pipelines import INGEST
 from trunkline.model.refs import Ref
 from trunkline.model.told import Kind, Told
-from trunkline.pipelines.spec.codec import view_of
 from trunkline.storage.catalog import (
     Session,
     backfills,
@@ -50,8 +49,7 @@ def resume(core: Core, name: RepoName, author: str) -> str | None:
     with core.database.write() as session:
         row = require(session, name)
         version = pipelines.version(session, row.repo, row.version)
-        present = sum(edge.is_leaf for edge in pipelines.reads(session, row.repo))
-        if version is not None and present < len(list(leaves(view_of(version.spec).input))):
+        if version is not None and lacks_input(session, version):
             raise Precondition(
                 f"An input of {name} was deleted, so it cannot run.",
                 hint="Apply it again with inputs that exist.",

@@ -183,9 +183,9 @@ def _pipeline(session: Session, row: DeletionRow, author: str) -> tuple[Reader, 
     above = _above(session, row.repo)
     for lost in row.content.get("readers", ()):
         name = repos.name_of(session, lost["repo"])
-        if name is None:
-            continue
         again = lost["repo"] not in above and pipelines.read_again(session, lost)
+        if name is None:
+            continue  # deleted too, and will read it when it is had back
         how = "reads it again, and is paused." if again else "read it, and has changed since."
         readers.append(Reader(name, f"{name} {how}"))
     return tuple(dict.fromkeys(readers))

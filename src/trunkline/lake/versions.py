@@ -12,6 +12,7 @@ from trunkline.lake.core import Core
 from trunkline.model.commits import RepoName
 from trunkline.model.entries import line_hash, line_path
 from trunkline.model.ids import new_id
+from trunkline.model.inputs import leaves
 from trunkline.model.pipelines import PipelineSpec
 from trunkline.model.refs import Ref
 from trunkline.pipelines.spec.codec import same_json, to_json, transform_digest, view_of
@@ -56,6 +57,8 @@ class NextVersion:
     is_new: bool
     last: int = 0
     """The newest version that there is, in whichever environment."""
+    lacks_input: bool = False
+    """Whether something that `before` reads was deleted: what has its name now is another."""
 
     @property
     def number(self) -> int:
@@ -64,7 +67,7 @@ class NextVersion:
     @property
     def must_run(self) -> bool:
         """Whether its output may be another than that of the version before."""
-        if self.before is None or self.before.digest != self.digest:
+        if self.before is None or self.before.digest != self.digest or self.lacks_input:
             return True
         # Of a stream's inputs, the digest has all that counts.
         before, now = view_of(self.before.spec), view_of(self.spec)
@@ -85,9 +88,10 @@ def next_version(
         repo = repos.key_of(session, declared.spec.name)
         before = present_version(session, repo, environment) if repo is not None else None
         last = pipelines.last_number(session, repo) if repo is not None else 0
+        lacks = before is not None and not environment and lacks_input(session, before)
     spec = to_json(declared.spec)
     restored = declared.restored
-    is_same = before is not None and same_json(before.spec, spec)
+    is_same = before is not None and not lacks and same_json(before.spec, spec)
     if restored is not None and before is not None and restored.digest != before.digest:
         is_same = False  # the same once more, but reprocessed
     if before is not None and reprocess is not Reprocess.ALL and is_same:
@@ -96,7 +100,7 @@ def next_version(
             # Its digest may be another's: that of the version whose results it was told to keep.
             return NextVersion(before, spec, before.digest, before.salt, is_new=False, last=last)
     digest, salt = _digest(declared, files, reprocess, before)
-    return NextVersion(before, spec, digest, salt, is_new=True, last=last)
+    return NextVersion(before, spec, digest, salt, is_new=True, last=last, lacks_input=lacks)
 
 
 def present_version(session: Session, repo: int, environment: str = "") -> VersionRow | None:
@@ -106,6 +110,12 @@ def present_version(session: Session, repo: int, environment: str = "") -> Versi
         return pipelines.version(session, repo, here.version) if here else None
     row = pipelines.find(session, repo)
     return pipelines.version(session, repo, row.version) if row else None
+
+
+def lacks_input(session: Session, version: VersionRow) -> bool:
+    """Whether something was deleted that the present version of a pipeline reads."""
+    present = sum(edge.is_leaf for edge in pipelines.reads(session, version.repo))
+    return present < len(list(leaves(view_of(version.spec).input)))
 
 
 def _digest(

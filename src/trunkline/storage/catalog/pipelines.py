@@ -199,9 +199,11 @@ def stop_reading(session: Session, source: int) -> list[dict[str, Any]]:
 
 
 def read_again(session: Session, lost: dict[str, Any]) -> bool:
-    """Let a pipeline read what `stop_reading` took from it; False if it has changed since."""
-    found = find(session, lost["repo"])
-    if found is None or found.version != lost["version"]:
+    """Let a pipeline, also a deleted one, read what `stop_reading` took from it; False if it has
+    changed since.
+    """
+    same = "SELECT 1 AS x FROM pipelines WHERE repo = :repo AND version = :version"
+    if session.one(same, lost) is None:
         return False
     session.execute(
         """INSERT INTO pipeline_inputs
