@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from tests.catalog.conftest import add_commit, add_repo
 from trunkline.model.commits import DEFAULT_PROJECT, RepoName
-from trunkline.storage.catalog import Database, commits, deletions, refs, repos
+from trunkline.model.pipelines import INGEST
+from trunkline.storage.catalog import (
+    Database,
+    commits,
+    deletions,
+    flows,
+    pipelines,
+    refs,
+    repos,
+)
 
 MOVE = refs.Move("ada", "test")
 NAME = RepoName(DEFAULT_PROJECT, "orders")
@@ -57,3 +66,17 @@ def test_deletions_are_listed_newest_first_without_their_parts(database: Databas
         assert deletions.parts(session, whole) == []
         commits.remove(session, key, [made])
         assert deletions.heads(session) == []
+
+
+def test_who_had_an_ingest_in_hand_before_it_was_deleted_never_has_it_again(database: Database):
+    with database.write() as session:
+        repo, code = add_repo(session), add_repo(session)
+        pipelines.add(session, repo, code)
+        flows.add(session, repo, INGEST)
+        before = flows.take(session, repo, "stalled", 1_000_000)
+        assert before is not None
+        taken = pipelines.rows_of(session, repo)
+        pipelines.remove(session, repo)
+        pipelines.put_back(session, taken)
+        assert flows.take(session, repo, "other", 1_000_000) is not None
+        assert not flows.holds(session, repo, before)

@@ -266,8 +266,7 @@ def rows_of(session: Session, repo: int) -> dict[str, list[dict[str, Any]]]:
 def put_back(session: Session, taken: dict[str, list[dict[str, Any]]]) -> None:
     """Have a pipeline back. It reads no repo that is gone for good."""
     there = {row["key"] for row in session.all("SELECT key FROM every_repo")}
-    for table, names in _OWN.items():
-        values = ", ".join(f":{name}" for name in names.split())
+    for table in _OWN:
         for row in taken[table]:
             if row.get("source_repo") in {None, *there}:
                 columns = ", ".join(names.split())
@@ -279,7 +278,7 @@ _OWN = {
     "pipeline_versions": "repo version spec digest salt code created author environment",
     "pipeline_inputs": "repo position name source_repo branch propagation is_leaf",
     "crons": "repo pipeline spec started slot",
-    "flows": "repo kind epoch number position state reason facts updated",
+    "flows": "repo kind epoch number position state reason facts fence updated",
     "batches": "repo id epoch first number facts",
 }
 """What makes a pipeline, in the order in which it can be put back."""
