@@ -37,6 +37,7 @@ from trunkline.model.streams import MALFORMED, Batch, Flow
 from trunkline.model.tables import Column, Schema, WriteMode
 from trunkline.storage.catalog import Session, flows
 from trunkline.storage.crashpoints import crashpoint
+from trunkline.storage.objects.outside import outside_of
 from trunkline.tables.describe import recorded_spec
 from trunkline.tables.types import to_arrow
 from trunkline.tables.writing.arrowwrite import write_batches
@@ -173,8 +174,9 @@ class _BatchWriter:
 
     def write(self) -> None:
         gathered = self._gathered
-        for piece in gathered.pieces:
-            self._add(piece)
+        with outside_of(self._site.core.objects).known.gathering():
+            for piece in gathered.pieces:
+                self._add(piece)
         staged = []
         if self._keyed:
             staged.append(self._upserted())

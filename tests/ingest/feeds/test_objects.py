@@ -13,7 +13,7 @@ import tarfile
 import threading
 import uuid
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from tests.waiting import until
 from trunkline.errors import InvalidSpec
 from trunkline.ingests.feeds import objects, unpacking
 from trunkline.model.streams import FlowState
+from trunkline.storage.objects.port import Buffer, ObjectStore
 
 SECRETS = (("access_key_id", "s3/key"), ("secret_access_key", "s3/secret"))
 
@@ -326,6 +327,25 @@ def reachable(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
 def by_reference(lake: Ingests, source: Source, **more: Any) -> None:
     source.options, source.secrets = {}, ()
     source.declare(lake, BY_REFERENCE, **more)
+
+
+def test_what_is_known_of_many_files_is_noted_at_once(
+    lake: Ingests, folder: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, noted = type(lake.core.objects), list[str]()
+    edit = store.edit
+
+    def counted(self: ObjectStore, key: str, change: Callable[[bytes], Buffer]) -> None:
+        noted.append(key)
+        edit(self, key, change)
+
+    monkeypatch.setattr(store, "edit", counted)
+    for number in range(40):
+        folder.put(f"{number}.bin", str(number))
+    by_reference(lake, folder)
+    (done,) = lake.drain()
+    assert done.commits == 1
+    assert noted and len(noted) == len(set(noted))
 
 
 def test_references_are_listed_once_and_nothing_is_copied(
