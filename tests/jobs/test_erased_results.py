@@ -12,8 +12,11 @@ from tests.jobs.graphs import Graph
 from tests.jobs.tables import Tables
 from tests.served import home
 from trunkline.lake.jobobjects import replace_results, used_by_jobs
+from trunkline.model.entries import line_path
+from trunkline.model.ids import new_id
 from trunkline.model.jobs import JobState
 from trunkline.storage.catalog import pipelines
+from trunkline.storage.objects.keys import KeyMaker
 
 PEOPLE = "SELECT name, upper(name) AS loud, team FROM people"
 
@@ -65,6 +68,25 @@ def test_a_datum_that_comes_back_is_computed_again(people: Tables):
     assert job.state is JobState.SUCCESS
     assert (job.counts.processed, job.counts.skipped) == (1, 1)
     assert people.rows("loud@main", "loud") == [("BOB",), ("ZAPHOD",)]
+
+
+@pytest.mark.parametrize("idle", ["local"], indirect=True)
+def test_a_deleted_pipeline_takes_nothing_of_it_over_either(idle: Graph):
+    idle.apply("b", "orders")
+    core = home(idle.lake)._core
+    lines = [f"v\x1f{one}\x1fhash\t{new_id()}\t0\tjobs/1.part\t-".encode() for one in "ab"]
+    stored = core.manifests.write([lines], KeyMaker(new_id()).manifest)[:2]
+    with core.database.write() as session:
+        (found,) = pipelines.all_pipelines(session)
+        pipelines.set_results(session, found.repo, *stored)
+    idle.lake.delete_pipeline("b")
+    with core.database.read() as session:
+        (row,) = pipelines.with_results(session)
+    tree = core.manifests.read(row.results, row.results_hash)
+    assert replace_results(core, row, tree, {line_path(lines[0])})
+    with core.database.read() as session:
+        (row,) = pipelines.with_results(session)
+    assert list(core.manifests.read(row.results, row.results_hash).scan(b"")) == lines[1:]
 
 
 def test_gc_reads_what_took_the_place_of_results_that_another_gc_removed(graph: Graph, monkeypatch):

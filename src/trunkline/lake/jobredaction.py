@@ -262,15 +262,15 @@ class _Folder:
 
 
 def _stop_taking_over(core: Core, doomed: Doomed) -> None:
-    """No job takes an erased file over: its datum is computed again, should it come back.
-
-    Should a job be adding to the results of its pipeline, the next gc does it.
-    """
-    with core.database.read() as session:
-        rows = pipelines.with_results(session)
-    for row in rows:
-        tree = core.manifests.read(row.results, row.results_hash)
-        split = ((line, line.split(b"\t")) for line in tree.scan(b""))
-        old = {line_path(line) for line, fields in split if (fields[3], fields[2]) in doomed}
-        if old:
-            replace_results(core, row, tree, old)
+    """No job takes an erased file over: its datum is computed again, should it come back."""
+    done = False
+    while not done:
+        done = True
+        with core.database.read() as session:
+            rows = pipelines.with_results(session)
+        for row in rows:
+            tree = core.manifests.read(row.results, row.results_hash)
+            split = ((line, line.split(b"\t")) for line in tree.scan(b""))
+            old = {line_path(line) for line, fields in split if (fields[3], fields[2]) in doomed}
+            if old and not replace_results(core, row, tree, old):
+                done = False  # a job has added to them

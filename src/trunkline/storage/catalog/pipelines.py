@@ -236,6 +236,12 @@ def set_results(session: Session, repo: int, key: str | None, digest: str | None
     )
 
 
+def results(session: Session, repo: int) -> str | None:
+    """The tree of what a pipeline has computed, also of a deleted one."""
+    row = session.one("SELECT results FROM pipelines WHERE repo = :repo", {"repo": repo})
+    return row["results"] if row else None
+
+
 def remove(session: Session, repo: int) -> None:
     """Forget the pipeline; its repos and jobs are the caller's business."""
     own = {"repo": repo}
@@ -269,8 +275,8 @@ def put_back(session: Session, taken: dict[str, list[dict[str, Any]]]) -> None:
     for table in _OWN:
         for row in taken[table]:
             if row.get("source_repo") in {None, *there}:
-                columns = ", ".join(names.split())
-                session.execute(f"INSERT INTO {table} ({columns}) VALUES ({values})", row)
+                values = ", ".join(f":{name}" for name in row)
+                session.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})", row)
 
 
 _OWN = {
