@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from tests.sdk.conftest import data_objects, objects, put, tree
+from tests.sdk.conftest import data_objects, local, objects, put, tree
 from tests.served import home
 from trunkline import Lake
 from trunkline.errors import CorruptObject, LeaseLost, NotFound
+from trunkline.lake import gc
 from trunkline.lake.core import resolve
 from trunkline.lake.lease import pinned
-from trunkline.storage.catalog import leases
+from trunkline.lake.reach import Unreachable
+from trunkline.storage.catalog import Session, leases
 
 DAY = 86_400.0
 
@@ -58,6 +61,22 @@ def test_the_grace_counts_from_when_the_last_ref_went_not_from_when_it_was_made(
         session.execute("UPDATE commits SET unreferenced = :t WHERE id = :id",
                         {"t": long_ago, "id": old})  # fmt: skip
     assert lake.gc(grace=DAY).commits == 1
+
+
+@local
+def test_others_write_while_it_counts_what_waits(lake: Lake, monkeypatch: pytest.MonkeyPatch):
+    count = gc._waiting
+
+    def slow(session: Session, gone: list[Unreachable]) -> int:
+        writing = threading.Thread(target=put, args=(lake, "orders"), kwargs={"a": "1"})
+        writing.start()
+        writing.join(10.0)
+        assert not writing.is_alive()
+        return count(session, gone)
+
+    monkeypatch.setattr(gc, "_waiting", slow)
+    lake.gc(grace=DAY)
+    assert tree(lake, "orders") == {"/a": "1"}
 
 
 def test_a_commit_that_got_a_ref_again_stays(lake: Lake):

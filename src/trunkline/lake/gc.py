@@ -123,6 +123,7 @@ def _prune_commits(core: Core, grace: int, dry_run: bool) -> tuple[int, list[Unr
         for lost in waiting:
             if lost.since is None:
                 commits.mark_unreferenced(session, lost.repo, lost.id, now)
+    with core.database.read() as session:
         return len(deleted), gone, _waiting(session, [])
 
 
