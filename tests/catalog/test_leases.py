@@ -4,7 +4,7 @@ import pytest
 
 from tests.catalog.conftest import add_commit
 from trunkline.model.ids import new_id
-from trunkline.storage.catalog import Database, Session, leases, workers
+from trunkline.storage.catalog import Database, Session, identity, leases, workers
 
 
 @pytest.fixture
@@ -85,3 +85,19 @@ def test_reaping_removes_what_ran_out(database: Database, lease: str):
         run_out(session, lease)
         assert leases.reap(session) == 1
         assert leases.live(session) == {other}
+
+
+def test_a_clock_that_was_set_back_shortens_no_lease_that_was_renewed_since(database: Database):
+    minutes = 60 * 1_000_000
+    with database.write() as session:
+        renewed, before, now = new_id(), new_id(), session.now()
+        for lease in (renewed, before):
+            leases.take(session, lease, "writer", "ada")
+        then = now + leases.LEASE_MICROS + 8 * minutes
+        session.execute("UPDATE leases SET expires = :then WHERE id = :id",
+                        {"then": then, "id": before})  # fmt: skip
+        identity.note(session, {"clock": str(now + 9 * minutes)})
+        workers.follow_clock(session)
+        left = {row["id"]: row["expires"] - now for row in session.all("SELECT * FROM leases")}
+    assert left[renewed] >= leases.LEASE_MICROS
+    assert minutes < left[before] <= leases.LEASE_MICROS

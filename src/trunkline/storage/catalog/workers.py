@@ -36,10 +36,12 @@ def follow_clock(session: Session) -> None:
     """
     now, seen = session.now(), int(identity.fact(session, _CLOCK) or 0)
     if seen - now > _SET_BACK_MICROS:
-        moved = {"seen": seen, "back": seen - now}
         for table, column in _UNTIL:
+            # A lease that was renewed since then has its whole term, and needs it.
+            after = max(seen, now + leases.LEASE_MICROS) if table == "leases" else seen
             session.execute(
-                f"UPDATE {table} SET {column} = {column} - :back WHERE {column} > :seen", moved
+                f"UPDATE {table} SET {column} = {column} - :back WHERE {column} > :after",
+                {"after": after, "back": seen - now},
             )
     identity.note(session, {_CLOCK: str(now)})
 
