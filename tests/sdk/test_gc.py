@@ -63,6 +63,20 @@ def test_the_grace_counts_from_when_the_last_ref_went_not_from_when_it_was_made(
     assert lake.gc(grace=DAY).commits == 1
 
 
+def test_what_was_lost_just_now_keeps_what_it_builds_on(lake: Lake):
+    put(lake, "orders", a="1")
+    below = put(lake, "orders", a="2")
+    lost = put(lake, "orders", a="3")
+    lake.move_branch("orders@main", "main~2")
+    with home(lake)._core.database.write() as session:
+        # As of one that no ref led to, but what was made from it, or who read it.
+        session.execute("UPDATE commits SET unreferenced = NULL WHERE id = :id", {"id": lost})
+        session.execute("UPDATE commits SET unreferenced = 1 WHERE id = :id", {"id": below})
+    report = lake.gc(grace=DAY)
+    assert (report.commits, report.waiting_commits) == (0, 2)
+    assert tree(lake, f"orders@{below}") == {"/a": "2"}
+
+
 @local
 def test_others_write_while_it_counts_what_waits(lake: Lake, monkeypatch: pytest.MonkeyPatch):
     count = gc._waiting

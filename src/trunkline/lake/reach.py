@@ -29,6 +29,8 @@ from trunkline.storage.catalog import (
 from trunkline.storage.catalog.commits import Link
 
 T = TypeVar("T")
+_JUST_NOW = 2**63
+"""After all moments: since nobody has noted yet when it was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +93,13 @@ def needed_commits(
 
 def _since(lost: dict[str, Link]) -> dict[str, int | None]:
     """When each commit was lost: when it lost its ref, or when the last of its children was."""
-    since: dict[str, int | None] = {i: link.unreferenced for i, link in lost.items()}
+    since = {i: link.unreferenced or 0 for i, link in lost.items()}
     for link in sorted(lost.values(), key=lambda x: -x.generation):
-        mine = since[link.id]
+        mine = since[link.id] = since[link.id] or _JUST_NOW
         for parent in link.parents:
-            if parent in since and mine is not None:
-                since[parent] = max(since[parent] or 0, mine)
-    return since
+            if parent in since:
+                since[parent] = max(since[parent], mine)
+    return {i: None if moment == _JUST_NOW else moment for i, moment in since.items()}
 
 
 def used_objects(core: Core, named: Named | None = None) -> set[str]:
