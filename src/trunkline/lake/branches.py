@@ -11,7 +11,15 @@ from trunkline.errors import (
     Precondition,
     Usage,
 )
-from trunkline.lake.core import Core, Resolved, expect_head, repo_key, resolve, resolve_commit
+from trunkline.lake.core import (
+    Core,
+    Resolved,
+    expect_head,
+    repo_key,
+    require_project,
+    resolve,
+    resolve_commit,
+)
 from trunkline.lake.deletions import bury_branch, bury_repo, bury_tag
 from trunkline.lake.flowguards import refuse_flow, way_back
 from trunkline.lake.propagation import output_branch
@@ -42,13 +50,8 @@ def add_repo(
     session: Session, name: RepoName, description: str, kind: RepoKind, author: str
 ) -> None:
     validate_name("repo", name.repo)
-    if not repos.has_project(session, name.project):
-        known = [project.name for project in repos.projects(session)]
-        raise NotFound(
-            f'There is no project "{name.project}".',
-            near=did_you_mean(name.project, known),
-            hint=f"Make it first: trunkline project create {name.project}",
-        )
+    make = f"Make it first: trunkline project create {name.project}"
+    require_project(session, name.project, hint=make)
     if repos.key_of(session, name) is not None:
         raise AlreadyExists(f'The repo "{name}" exists already.')
     key = repos.add(session, name, kind, description)
@@ -205,9 +208,7 @@ def delete_project(core: Core, name: str) -> None:
 
 
 def delete_project_in(session: Session, name: str) -> None:
-    if not repos.has_project(session, name):
-        known = [project.name for project in repos.projects(session)]
-        raise NotFound(f'There is no project "{name}".', near=did_you_mean(name, known))
+    require_project(session, name)
     held = repos.names(session, name)
     if held:
         raise InUse(

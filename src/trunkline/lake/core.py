@@ -80,17 +80,19 @@ class Core:
         return self.tree(found.commit)
 
 
+def require_project(session: Session, name: str, *, where: str = "", hint: str = "") -> None:
+    """Refuse a project that is not there; `where` it is named, and what to do instead."""
+    if not repos.has_project(session, name):
+        known = [project.name for project in repos.projects(session)]
+        near = did_you_mean(name, known)
+        raise NotFound(f'{where}There is no project "{name}".', near=near, hint=hint)
+
+
 def repo_key(session: Session, name: RepoName) -> int:
     key = repos.key_of(session, name)
     if key is not None:
         return key
-    if not repos.has_project(session, name.project):
-        known = [project.name for project in repos.projects(session)]
-        raise NotFound(
-            f'There is no project "{name.project}".',
-            near=did_you_mean(name.project, known),
-            hint="trunkline project list shows all projects",
-        )
+    require_project(session, name.project, hint="trunkline project list shows all projects")
     if any(not row.ref for row in deletions.listed(session, name=name)):
         raise NotFound(
             f'There is no repo "{name}" any more: it was deleted.',

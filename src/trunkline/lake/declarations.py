@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from trunkline.errors import AlreadyExists, NotFound, Usage
+from trunkline.lake.core import require_project
 from trunkline.lake.environmentpipelines import check_place, graph_in
 from trunkline.lake.flowkinds import check_flow
 from trunkline.lake.propagation import output_branch
@@ -102,13 +103,8 @@ def _check_names(
             hint="Give the pipeline another name; or, if the repo was made by mistake: "
             f"trunkline repo delete {spec.name}",
         )
-    if not repos.has_project(session, spec.name.project):
-        known = [project.name for project in repos.projects(session)]
-        raise NotFound(
-            f'{where}There is no project "{spec.name.project}".',
-            near=did_you_mean(spec.name.project, known),
-            hint=f"Make it first: trunkline project create {spec.name.project}",
-        )
+    make = f"Make it first: trunkline project create {spec.name.project}"
+    require_project(session, spec.name.project, where=where, hint=make)
     made = {cron for cron, _ in cron_repos(spec)}
     for leaf in leaves(spec.input):
         if leaf.repo in coming or leaf.repo in made:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trunkline.errors import AlreadyExists, NotFound, Precondition, Usage
 from trunkline.lake.branches import refuse_open
-from trunkline.lake.core import Core, repo_key
+from trunkline.lake.core import Core, repo_key, require_project
 from trunkline.lake.deletions import bury_branch
 from trunkline.lake.environmentpipelines import (
     code_branch,
@@ -29,7 +29,6 @@ from trunkline.model.environments import (
     PipelineState,
 )
 from trunkline.model.paths import validate_name
-from trunkline.model.suggest import did_you_mean
 from trunkline.model.told import Kind, Told
 from trunkline.pipelines.spec.codec import from_json
 from trunkline.storage.catalog import (
@@ -73,10 +72,7 @@ def create(core: Core, project: str, name: str, base: str, author: str) -> Envir
 
 
 def _refuse_taken(session: Session, made: Environment) -> None:
-    if not repos.has_project(session, made.project):
-        known = [one.name for one in repos.projects(session)]
-        near = did_you_mean(made.project, known)
-        raise NotFound(f'There is no project "{made.project}".', near=near)
+    require_project(session, made.project)
     if made.name == made.base:
         raise Usage(f"{made.name} is where everything is that is in no environment.")
     others = environments.listed(session, made.project)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.errors import AlreadyExists, NotAllowed, NotFound, Precondition
-from trunkline.lake.core import Core, repo_key
+from trunkline.lake.core import Core, repo_key, require_project
 from trunkline.lake.passwords import hash_password, is_password
 from trunkline.lake.rights import changed, record
 from trunkline.model.access import (
@@ -18,7 +18,7 @@ from trunkline.model.access import (
 )
 from trunkline.model.commits import RepoName
 from trunkline.model.suggest import did_you_mean
-from trunkline.storage.catalog import Session, access, repos
+from trunkline.storage.catalog import Session, access
 
 
 def find(core: Core, name: str) -> User:
@@ -178,13 +178,8 @@ def require_scope(session: Session, scope: str) -> None:
     project, slash, repo = scope.partition("/")
     if slash:
         repo_key(session, RepoName(project, repo))
-    elif project and not repos.has_project(session, project):
-        known = [one.name for one in repos.projects(session)]
-        raise NotFound(
-            f'There is no project "{project}".',
-            near=did_you_mean(project, known),
-            hint="trunkline project list shows all projects",
-        )
+    elif project:
+        require_project(session, project, hint="trunkline project list shows all projects")
 
 
 def _grant(session: Session, by: str, wanted: Grant) -> None:
