@@ -808,6 +808,8 @@ export interface paths {
         /**
          * Merge
          * @description Bring a branch's changes into another. Conflicts answer 409 with a list of them.
+         *
+         *     Unless it is a dry run it needs write on the target.
          */
         post: operations["history_merge"];
         delete?: never;

@@ -18,6 +18,7 @@ from trunkline.model.commits import RepoName
 from trunkline.model.refs import parse_ref
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.wire.values import API, ErrorBody
+from trunkline.server.flaws import refuse_at_first
 from trunkline.server.limits import LARGEST_JSON, LARGEST_PUBLIC, held_body
 from trunkline.server.service import Service
 
@@ -40,7 +41,8 @@ class On(StrEnum):
     REFS = "refs"
     """Every repo that a parameter of the query names."""
     BODY = "body"
-    """What the body names: the route itself asks `Call.require`."""
+    """What the body names: the route itself asks `Call.require`, once it is read. Before, as for
+    `SOMEWHERE`."""
     SOMEWHERE = "something"
     """Any repo at all, before more is read; the route itself asks for those that are named."""
 
@@ -58,6 +60,11 @@ class Needs:
             return str(self.on)
         return f"{self.permission.name.lower()} on {self.on}"
 
+    @property
+    def is_asked_first(self) -> bool:
+        """Whether a right is asked for before any body is read; else it must be small."""
+        return self.on not in (On.PUBLIC, On.ANYBODY, On.REFS)
+
     async def check(self, request: Request) -> None:
         call = await current(request)
         if self.on is On.PUBLIC:
@@ -74,7 +81,7 @@ class Needs:
             call.require_project(self.permission, values["project"])
         elif self.on is On.REPO:
             call.require(self.permission, RepoName(values["project"], values["repo"]))
-        elif self.on is On.SOMEWHERE:
+        elif self.on in (On.SOMEWHERE, On.BODY):
             call.require_somewhere(self.permission)
         elif self.on is On.REFS:
             for name in self.parameters:
@@ -271,7 +278,8 @@ class Routes(APIRouter):
     """Routes of one noun. Each names what it needs before anything else about it.
 
     One that is `quick` is answered without a thread where the catalog is a file, and unless it
-    is `"files"` needs nothing else. `largest` is how many bytes a JSON body may have.
+    is `"files"` needs nothing else. `largest` is how many bytes a JSON body may have; of callers
+    who were asked for no right only small ones are read.
     """
 
     def __init__(self, tags: list[str | Enum], prefix: str = API) -> None:
@@ -289,12 +297,14 @@ class Routes(APIRouter):
         needs: Needs,
         options: dict[str, Any],
     ) -> Callable[[Endpoint], Endpoint]:
-        usual = LARGEST_PUBLIC if needs.on is On.PUBLIC else LARGEST_JSON
+        usual = LARGEST_JSON if needs.is_asked_first else LARGEST_PUBLIC
         quick, largest = options.pop("quick", False), options.pop("largest", usual)
+        assert largest == usual or needs.is_asked_first, f"{path}: who may send so much?"
         options["openapi_extra"] = {**options.get("openapi_extra", {}), "x-needs": str(needs)}
         options["responses"] = {**_errors(options), **options.get("responses", {})}
 
         def add(endpoint: Endpoint) -> Endpoint:
+            refuse_at_first(endpoint)
             asked = _at_once(endpoint, quick == "files") if quick else endpoint
             self.add_api_route(path, asked, methods=[method], **options)
             added = self.routes[-1]

@@ -31,6 +31,7 @@ from trunkline.storage.disk import is_full
 
 log = logging.getLogger("trunkline.server")
 RETRY_SECONDS = 1
+LONGEST_FLAW = 500
 
 
 def answer(request: Request, error: TrunklineError, status: int | None = None) -> JSONResponse:
@@ -115,5 +116,5 @@ def _seen(request: Request, error: TrunklineError) -> TrunklineError:
 def _first(error: RequestValidationError) -> str:
     """The first flaw, with where it is: `body.name: String should have …`."""
     flaw: dict[str, Any] = dict(error.errors()[0])
-    where = ".".join(str(part) for part in flaw.get("loc", ()))
-    return f"{where}: {flaw.get('msg', 'is not as it should be')}."
+    where = ".".join(str(part)[:LONGEST_FLAW] for part in flaw.get("loc", ()))
+    return f"{where}: {flaw.get('msg', 'is not as it should be')}"[:LONGEST_FLAW] + "."

@@ -12,8 +12,10 @@ import re
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from itertools import islice
 
 from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from trunkline.errors import TimedOut, TooLarge, Unavailable, Usage
@@ -22,14 +24,24 @@ LARGEST_JSON = 16 << 20
 LARGEST_MANY = 256 << 20
 """For JSON that lists what a whole transaction or many pipelines are made of."""
 LARGEST_PUBLIC = 16 << 10
-"""For what strangers may send: a name and a password."""
+"""For what strangers may send: a name and a password. For who is known and has no role too."""
+MOST_ELEMENTS = 1_000_000
+"""Values in the lists and objects of a body, whatever it is for."""
+ELEMENT_BYTES = 128
+"""What one of them takes once it is read: in the body it may have two bytes."""
 HELD_AT_ONCE = 512 << 20
-"""Bytes of all bodies together that are held as a whole."""
+"""Bytes of all bodies together that are held as a whole, with what their elements take."""
 IDLE_SECONDS = 30.0
 SLOWEST = 8 << 10
 """Bytes a second, beyond the first seconds: who sends less holds on to what others need."""
 _RETURNED = 64 << 20
 _half = re.compile(rb"\\u[dD][89a-fA-F]").search
+_STARTS = (b",", b"[", b"{")
+"""Each element has at most one before it."""
+_FEW = 10_000
+"""So many commas and brackets are not looked at more closely: they may be those of a text."""
+# Each place is looked at once, also in what is no JSON.
+_text_or_start = re.compile(rb'[^",\[{]*+(?:"(?:[^"\\]++|\\.)*+"?|([,\[{])|\Z)', re.DOTALL).finditer
 
 
 class Budget:
@@ -66,8 +78,8 @@ class Budget:
 async def held_body(request: Request, largest: int) -> AsyncIterator[bytes]:
     """The body, held while this is open.
 
-    It is refused as soon as it is known to be too large, when it comes too slowly, and when the
-    server holds as much as it can of others.
+    It is refused as soon as it is known to be too large, when it comes too slowly, when it has
+    too many elements, and when the server holds as much as it can of others.
     """
     told = request.headers.get("content-length", "0")
     if not told.isdecimal():
@@ -77,8 +89,9 @@ async def held_body(request: Request, largest: int) -> AsyncIterator[bytes]:
     budget: Budget = request.app.state.service.bodies
     held = _Held(budget)
     try:
-        body = _unicode(await held.gather(request, largest))
-        yield body
+        body = await held.gather(request, largest)
+        held.take(ELEMENT_BYTES * await _elements(body))
+        yield _unicode(body)
     finally:
         budget.free(held.size)
 
@@ -96,7 +109,7 @@ class _Held:
                 async for part in request.stream():
                     if self.size + len(part) > largest:
                         raise _too_large(largest)
-                    self._take(len(part))
+                    self.take(len(part))
                     parts.append(part)
                     last = began + 2 * IDLE_SECONDS + self.size / SLOWEST
                     patience.reschedule(min(loop.time() + IDLE_SECONDS, last))
@@ -108,10 +121,31 @@ class _Held:
             ) from None
         return b"".join(parts)
 
-    def _take(self, size: int) -> None:
+    def take(self, size: int) -> None:
         if not self._budget.take(size):
             raise Unavailable("The server holds too much of other requests.", hint="Try again.")
         self.size += size
+
+
+async def _elements(body: bytes) -> int:
+    """About how many elements it has; it is refused if they are too many."""
+    if not json.detect_encoding(body).startswith("utf-8"):
+        raise Usage("The body is not UTF-8.")
+    starts = sum(map(body.count, _STARTS))
+    if starts <= _FEW:
+        return starts
+    # Seldom, and in a thread: others are answered meanwhile.
+    starts = await run_in_threadpool(_starts, body)
+    if starts > MOST_ELEMENTS:
+        raise TooLarge(
+            f"This takes a body of at most {MOST_ELEMENTS:,} elements.", hint="Send less at once."
+        )
+    return starts
+
+
+def _starts(body: bytes) -> int:
+    found = (one for one in _text_or_start(body) if one[1] is not None)
+    return sum(1 for _ in islice(found, MOST_ELEMENTS + 1))
 
 
 def _return_memory() -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -17,13 +18,14 @@ import pyarrow as pa
 import pytest
 import uvicorn
 from pyarrow import ipc
+from pydantic import TypeAdapter
 
 from tests.served import answering
 from tests.server.security.world import World
 from tests.waiting import until
 from trunkline.errors import TooLarge, Usage
 from trunkline.sdk.wire.bundles import encode_header
-from trunkline.sdk.wire.values import ARROW, BUNDLE
+from trunkline.sdk.wire.values import API, ARROW, BUNDLE
 from trunkline.server import limits, protocol
 from trunkline.server.app import create_app
 from trunkline.server.calls import On, Route
@@ -117,6 +119,117 @@ def test_strangers_send_kilobytes(world: World):
     for path in ("/api/v1/login", "/api/v1/setup", "/iceberg/v1/oauth/tokens"):
         answer = httpx2.post(world.url + path, content=long, headers=JSON)
         assert answer.status_code == 413, (path, answer.text)
+
+
+SMALL = {"POST /login", "POST /setup", "PUT /users/{name}/password", "POST /tokens"}
+"""What is asked of nobody's rights before the body is read: looked at one by one."""
+
+
+def test_who_may_send_much_is_asked_before_it_is_read(world: World):
+    app = create_app(Service(world.lake, world.lake._settings, authenticated=True))
+    small = set()
+    for route in app.routes:
+        assert isinstance(route, Route)
+        method = next(iter(route.methods or ()))
+        reads = route.dependant.request_param_name and method not in ("GET", "HEAD")
+        if (route.body_field or reads) and not route.needs.is_asked_first:
+            small.add(f"{method} {route.path.removeprefix(API)}")
+            assert route.body_field and route.largest <= LARGEST_PUBLIC, route.path
+    assert small == SMALL
+
+
+def test_of_who_has_no_right_no_body_is_read(world: World):
+    token = f"Authorization: Bearer {world.tokens['stranger']}\r\n"
+    told = "Content-Type: application/json\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n"
+    for path in ("pipelines", "pipelines/plan", "pipelines/datums", "merge", "export", "grants"):
+        method = "PUT" if path == "grants" else "POST"
+        found = raw(world.url, f"{method} /api/v1/{path} HTTP/1.1", (token + told).encode())
+        assert found.startswith(b"HTTP/1.1 403"), (path, found[:200])
+    found = raw(world.url, "POST /api/v1/tokens HTTP/1.1", (token + told).encode())
+    assert found.startswith(b"HTTP/1.1 413"), found[:200]
+
+
+def _schemas(part: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(part, dict):
+        yield part
+    if isinstance(part, dict | list | tuple):
+        for inside in part.values() if isinstance(part, dict) else part:
+            yield from _schemas(inside)
+
+
+def test_every_body_is_refused_at_its_first_flaw(world: World):
+    """Errors of all flaws took a thousand times what the body has."""
+    app = create_app(Service(world.lake, world.lake._settings, authenticated=True))
+    looked = 0
+    for route in app.routes:
+        for field in route.dependant.body_params if isinstance(route, Route) else ():
+            told = (field.field_info.annotation, *field.field_info.metadata)
+            checked: TypeAdapter[Any] = TypeAdapter(Annotated.__class_getitem__(told))  # type: ignore[attr-defined]
+            for schema in _schemas(checked.core_schema):
+                if schema.get("type") in ("list", "dict", "tuple", "set", "frozenset"):
+                    assert schema.get("fail_fast"), (route, schema)
+                    looked += 1
+    assert looked > 30
+
+
+def test_a_flaw_is_told_in_one_short_line(world: World):
+    with world.client("root") as client:
+        answer = client.post("/api/v1/pipelines", json={"pipelines": [0] * 100_000})
+        assert answer.status_code == 422
+        assert answer.json()["error"]["message"].startswith("body.pipelines.0: ")
+        long = client.post("/api/v1/users", json={"name": "a", "roles": {"x" * 100_000: 1}})
+        assert long.status_code == 422 and len(long.content) < 2000, long.text[:200]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"files": [' + ",".join(["[]"] * 501_000) + "]}",
+        '{"at": "\\"[\\\\", "files": [' + ",".join(["0"] * 1_001_000) + "]}",
+        "{" + ",".join(['"a":0'] * 1_001_000) + "}",
+    ],
+    ids=range(3),
+)
+def test_bodies_have_so_many_elements_at_most(world: World, body: str):
+    with world.client("root") as client:
+        for path in ("repos/shop/orders/known", "pipelines", "transactions/x/commit", "sql"):
+            answer = client.post(f"/api/v1/{path}", content=body, headers=JSON)
+            assert answer.status_code == 413, (path, answer.text)
+            assert "1,000,000 elements" in answer.text
+
+
+def test_commas_and_brackets_of_a_text_are_no_elements(world: World):
+    text = ',[{\\"' * 300_000
+    with world.client("root") as client:
+        answer = client.post("/api/v1/pipelines", json={"pipelines": [], "ignored": [text]})
+        assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize("text", ['"' + r"\"" * 500_000, '"' * 1_000_001, "," + " " * 1_000_000])
+def test_elements_are_counted_in_one_pass(text: str, monkeypatch: pytest.MonkeyPatch):
+    began = time.monotonic()
+    limits._starts(text.encode())
+    assert time.monotonic() - began < 10
+
+
+def test_what_elements_take_counts_as_held(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(limits, "HELD_AT_ONCE", 1 << 20)
+    service = Service(world.lake, world.lake._settings, authenticated=True)
+    token = {"Authorization": f"Bearer {world.tokens['root']}"}
+    with answering(create_app(service), "off") as url:
+        many = json.dumps({"pipelines": [0] * 20_000})
+        answer = httpx2.post(f"{url}/api/v1/pipelines", content=many, headers=JSON | token)
+        assert answer.status_code == 503, answer.text
+        assert service.bodies.held == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be"])
+def test_json_is_utf8(world: World, encoding: str):
+    """In another encoding elements could hide from who counts them."""
+    with world.client("root") as client:
+        body = json.dumps({"name": "other"}).encode(encoding)
+        answer = client.post("/api/v1/projects", content=body, headers=JSON)
+        assert answer.status_code == 400 and "UTF-8" in answer.text
 
 
 def test_bodies_of_all_together_are_bounded(world: World, monkeypatch: pytest.MonkeyPatch):

@@ -113,9 +113,12 @@ def show_commit_set(call: Caller, commit_id: str) -> CommitSet:
     )
 
 
-@routes.POST("/merge", BODY_WRITE)
+@routes.POST("/merge", Needs(On.BODY, Permission.READ))
 def merge(call: Caller, body: MergeRequest) -> MergeReport:
-    """Bring a branch's changes into another. Conflicts answer 409 with a list of them."""
+    """Bring a branch's changes into another. Conflicts answer 409 with a list of them.
+
+    Unless it is a dry run it needs write on the target.
+    """
     call.require_ref(Permission.READ, body.source)
     call.require_ref(Permission.READ if body.dry_run else Permission.WRITE, body.target)
     return call.lake.merge(
