@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import typer
+
+from trunkline.model.best_effort import BestEffort
 
 if TYPE_CHECKING:
     from trunkline.sdk.lake import Lake
@@ -72,7 +73,7 @@ def _offer(ctx: typer.Context, incomplete: str, candidates: Candidates) -> list[
     from itertools import islice
 
     before = os.environ.get(PREFIX_VARIABLE, "")
-    with suppress(Exception), _lake(ctx) as lake:
+    with BestEffort("Completing a word"), _lake(ctx) as lake:
         typed = before + incomplete
         matches = (c for c in candidates(lake, typed) if c.startswith(typed))
         return [match.removeprefix(before) for match in islice(matches, MOST_OFFERED)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from trunkline.cli.session import Session
+from trunkline.model.best_effort import BestEffort
 
 # Called with the files and bytes done since the last call.
 Report = Callable[[int, int], None]
@@ -41,7 +42,7 @@ def progress(
     done = 0
 
     def count() -> None:
-        with suppress(Exception):
+        with BestEffort("Counting bytes"):
             bar.update(task, total=total())
 
     def report(files: int, size: int) -> None:

@@ -101,8 +101,8 @@ def check(session: Session, uri: str) -> None:
     hadoop, conf = context._jvm.org.apache.hadoop, context._jsc.hadoopConfiguration()
     try:
         hadoop.fs.FileSystem.getFileSystemClass(scheme, conf)
-    except Exception:
-        raise _missing(scheme, str(hadoop.util.VersionInfo.getVersion())) from None
+    except Exception as error:
+        raise _missing(scheme, str(hadoop.util.VersionInfo.getVersion())) from error
 
 
 def _missing(scheme: str, hadoop: str) -> Precondition:

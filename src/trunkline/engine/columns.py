@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from trunkline.model.best_effort import BestEffort
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -35,10 +37,10 @@ def column_lineage(
 
     A job's result never depends on this, so it raises nothing.
     """
-    try:
+    # A plan may be of a kind that we do not know, and Spark Connect shows none.
+    with BestEffort("Telling which columns a column was made from", "info"):
         return _lineage(df, inputs)
-    except Exception:  # a plan of a kind that we do not know, or Spark Connect, which shows none
-        return {}
+    return {}
 
 
 def _lineage(df: DataFrame, inputs: Mapping[str, DataFrame]) -> dict[str, list[tuple[str, str]]]:

@@ -25,6 +25,7 @@ from trunkline.engine.java import find_java
 from trunkline.engine.options import SparkOptions, local_cores
 from trunkline.engine.sessions import settle
 from trunkline.errors import Precondition, TrunklineError, Unavailable, Usage
+from trunkline.model.best_effort import BestEffort
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -116,18 +117,17 @@ class Session:
         """Whether it can take a job: its JVM runs, and Spark has not given up."""
         if self.jvm is not None and not self.jvm.alive():
             return False
-        try:
+        with BestEffort("Asking Spark whether it runs"):
             if self.context is None:
                 return not self.spark.is_stopped  # type: ignore[attr-defined]
             return not self.context._jsc.sc().isStopped()
-        except Exception:  # whatever it is, it does not answer
-            return False
+        return False
 
     def stop(self) -> None:
         """Leave it to the next command, or end it and its JVM, also one that hangs or is gone."""
         if self.jvm is None:
             if self.context is None:
-                with contextlib.suppress(Exception):
+                with BestEffort("Stopping Spark"):
                     self.spark.stop()
             return
         if self._key and self.alive():
@@ -135,7 +135,7 @@ class Session:
                 _forget_context(runs_on=True)
             if self.jvm.leave(self.options, self._key):
                 return
-        with _alarm(launch.STOP_TIMEOUT, self.jvm.kill), contextlib.suppress(Exception):
+        with _alarm(launch.STOP_TIMEOUT, self.jvm.kill), BestEffort("Stopping Spark"):
             if self.jvm.alive():
                 self.context._jsc.stop()  # type: ignore[union-attr]
         _forget_context()
@@ -368,7 +368,7 @@ def _forget_context(*, runs_on: bool = False) -> None:
 
     gateway, context = SparkContext._gateway, SparkContext._active_spark_context
     if gateway is not None:
-        with contextlib.suppress(Exception):
+        with BestEffort("Letting go of Spark"):
             if runs_on:
                 _end_callbacks(gateway)
                 gateway.close()

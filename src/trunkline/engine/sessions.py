@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.engine import sqlerrors
 from trunkline.errors import Precondition
+from trunkline.model.best_effort import BestEffort
 from trunkline.pipelines.sparksettings import OURS, is_foreign
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def releasing(session: Session, spark: SparkSession) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(Exception):  # a Spark that is gone keeps nothing
+        with BestEffort("Letting go of cached tables"):  # a Spark that is gone keeps nothing
             caches.release(spark._jsparkSession, mark)
 
 

@@ -14,6 +14,7 @@ from trunkline.engine.session import Session
 from trunkline.engine.sessions import new_session
 from trunkline.engine.statementparts import DENIED
 from trunkline.errors import Precondition
+from trunkline.model.best_effort import BestEffort
 from trunkline.model.tables import Scan, Schema
 
 if TYPE_CHECKING:
@@ -154,13 +155,12 @@ def is_analysis(error: BaseException) -> bool:
 
 def place(error: PySparkException) -> tuple[int, int] | None:
     """Where in the text it is: first and last character, if Spark says so."""
-    try:
+    # A context of a DataFrame has no place in a text.
+    with BestEffort("Asking where an error is"):
         for context in error.getQueryContext():
             start, stop = int(context.startIndex()), int(context.stopIndex())
             if stop >= start >= 0:
                 return start, stop
-    except Exception:  # a context of a DataFrame has no place in a text
-        return None
     return None
 
 

@@ -15,6 +15,7 @@ from trunkline.engine import executor, failures
 from trunkline.engine.executor import Chunk, Errand, Frame, Runner
 from trunkline.engine.session import Session
 from trunkline.errors import Failed, TrunklineError, Unavailable
+from trunkline.model.best_effort import BestEffort
 
 T = TypeVar("T")
 POLL = 0.25
@@ -166,7 +167,7 @@ def cancel(session: Session, group: str) -> None:
     unique, context = session.runs.get(group), session.context
     if unique is None:
         return
-    with contextlib.suppress(Exception):  # if it cannot be reached, it does not run
+    with BestEffort("Cancelling a run"):  # if it cannot be reached, it does not run
         if context is None:
             session.spark.interruptTag(unique)
         else:
@@ -197,7 +198,7 @@ def _on_connect(
         rows = places.mapInArrow(_ArrowErrand(errand, chunks), "result binary").collect()
         return [bytes(row[0]) for row in rows]
     finally:
-        with contextlib.suppress(Exception):
+        with BestEffort("Taking a tag away"):
             spark.removeTag(group)
 
 
@@ -230,7 +231,7 @@ def _watch(
     def look() -> None:
         before = None
         while not over.wait(POLL):
-            with contextlib.suppress(Exception):  # the JVM may be gone: the job itself will say so
+            with BestEffort("Looking how far a run is"):  # if the JVM is gone, the job says so
                 if (now := _progress(session, group)) != before:
                     progress(now)
                     before = now

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from trunkline.model.best_effort import BestEffort
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -23,7 +25,8 @@ class Keys:
 
     def certain(self, places: Sequence[int]) -> bool:
         """Whether no two rows are the same in all of the columns at these places."""
-        try:
+        # Spark Connect shows no plan.
+        with BestEffort("Telling the keys of a plan", "info"):
             if self._found is None:
                 self._plan = _plain(self._frame)
                 self._found = _keys(self._plan)
@@ -31,10 +34,9 @@ class Keys:
                 return False
             output = self._plan.output()
             asked = {_number(output.apply(place)) for place in places}
-        except Exception:  # Spark Connect, which shows no plan, or a Spark that has other classes
-            self._found = []
-            return False
-        return any(key <= asked for key in self._found)
+            return any(key <= asked for key in self._found)
+        self._found = []
+        return False
 
 
 def _plain(frame: DataFrame) -> Any:

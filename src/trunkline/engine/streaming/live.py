@@ -25,6 +25,7 @@ from trunkline.engine.streaming.task import BatchResult, StreamTask
 from trunkline.engine.submit import JobCancelled, explained
 from trunkline.engine.transform import Lineage, Source, TableResult
 from trunkline.errors import Failed, TransformFailed
+from trunkline.model.best_effort import BestEffort
 from trunkline.model.streams import StreamOutput
 from trunkline.pipelines.promise_words import WORDS, several_in_a_stream
 from trunkline.storage.crashpoints import crashpoint
@@ -222,16 +223,15 @@ class LiveStream:
         self._cancelled.set()
 
     def alive(self) -> bool:
-        try:
+        with BestEffort("Asking a stream whether it runs"):  # its JVM may be gone
             return bool(self._query.isActive) and not self._cancelled.is_set()
-        except Exception:  # its JVM is gone
-            return False
+        return False
 
     def close(self) -> None:
-        with contextlib.suppress(Exception):
+        with BestEffort("Stopping a stream"):
             if self._query is not None:
                 self._query.stop()
-        with contextlib.suppress(Exception):
+        with BestEffort("Closing the source of a stream"):
             _classes(self._session).LakeStream.close(self._feed)
 
     @contextlib.contextmanager

@@ -28,6 +28,7 @@ from trunkline.engine.environ import plain_environment
 from trunkline.errors import TransformFailed
 from trunkline.ingests.feeds.base import Columns, Feed, Gathered, Piece, Records, Site, Written
 from trunkline.ingests.feeds.messages import Ended, Idle, Item, Message, receive
+from trunkline.model.best_effort import BestEffort
 
 log = logging.getLogger("trunkline.ingests")
 
@@ -154,18 +155,18 @@ class _Caller:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        try:
+        with BestEffort(f"Reading what {self._entry} yields"):
             while not self._stopped.is_set():
                 item = receive(self._process.stdout)
                 self._give(item)
                 if isinstance(item, Ended):
                     return
-        except Exception:  # whatever it wrote, it is no item
-            if not self._stopped.is_set():
-                assert self._process.stdin is not None
-                self._process.stdin.close()  # which ends it, if it has not ended
-            code = self._process.wait()
-            self._give(Ended(f"{self._entry}: its process ended with {code}. {self._last}".strip()))
+        # Whatever it wrote, it is no item.
+        if not self._stopped.is_set():
+            assert self._process.stdin is not None
+            self._process.stdin.close()  # which ends it, if it has not ended
+        code = self._process.wait()
+        self._give(Ended(f"{self._entry}: its process ended with {code}. {self._last}".strip()))
 
     def _log(self) -> None:
         assert self._process.stderr is not None

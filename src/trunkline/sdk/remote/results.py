@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from trunkline.errors import NotFound, TrunklineError
+from trunkline.model.best_effort import BestEffort
 from trunkline.query.result import CHUNK, Answer, Row, Stop
 from trunkline.sdk.remote.client import Client
 from trunkline.sdk.wire.arrow import PIECE, read_stream
@@ -152,7 +153,7 @@ def _forget(client: Client, query: str) -> None:
     """Not here: this may be called anywhere, even inside the client."""
 
     def tell() -> None:
-        with suppress(Exception):
+        with BestEffort("Forgetting a query"):
             client.upload("DELETE", f"/sql/{query}", None)
 
     with suppress(RuntimeError):  # there are no new threads while Python ends
