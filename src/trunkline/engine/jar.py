@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 from trunkline.engine.java import Java
 from trunkline.engine.options import HADOOP_CONF
+from trunkline.engine.private_api import check_jvm
 from trunkline.errors import Precondition, Unavailable
 
 SOURCES = Path(__file__).with_name("jvm")
@@ -116,6 +117,7 @@ def _make(path: Path, java: Java, spark_home: Path) -> None:
 
 
 def _compile(folder: str, java: Java, spark_home: Path) -> None:
+    check_jvm(spark_home)
     compiler, *sources = _sources()
     command: list[str | Path] = [
         java.home / "bin" / "java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",

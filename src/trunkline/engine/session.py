@@ -23,6 +23,7 @@ from trunkline.engine.home import spark_home, worker_python
 from trunkline.engine.jar import jar
 from trunkline.engine.java import find_java
 from trunkline.engine.options import SparkOptions, local_cores
+from trunkline.engine.private_api import check_python
 from trunkline.engine.sessions import settle
 from trunkline.errors import Precondition, TrunklineError, Unavailable, Usage
 from trunkline.model.best_effort import BestEffort
@@ -301,6 +302,7 @@ def _add_jar(conf: dict[str, str], own: Path, *, is_local: bool) -> None:
 def _make_context(jvm: launch.Jvm, python: str) -> SparkContext:
     from pyspark import SparkConf, SparkContext
 
+    check_python()
     late = threading.Event()
 
     def give_up() -> None:
@@ -397,6 +399,7 @@ def _adopt(options: SparkOptions) -> Session | None:
         return None
     from pyspark import SparkContext
 
+    check_python()
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return Session(options, SparkContext.getOrCreate())
     context = SparkContext._active_spark_context
