@@ -16,7 +16,6 @@ from tests.spark import shared_session
 from trunkline import Lake
 from trunkline.errors import Erased, InvalidQuery, TrunklineError
 from trunkline.query import ducks, names
-from trunkline.query.kept import Recent
 
 COUNT = "SELECT count(*) FROM t"
 
@@ -159,15 +158,3 @@ def test_texts_are_read_once():
     assert names.parse("FROM t", "duckdb") is not names.parse("FROM t", "spark")
     long = "SELECT " + ", ".join(map(str, range(10_000)))
     assert names.parse(long, "duckdb") is not names.parse(long, "duckdb")
-
-
-def test_recent_forgets():
-    kept: Recent[int, int] = Recent(2, 100, lambda value: value)
-    for key in (1, 2, 3):
-        assert kept.get(key, lambda: 10) == 10
-    assert len(kept) == 2
-    assert kept.get(3, lambda: 11) == 10
-    assert kept.get(4, lambda: 95) == 95
-    assert len(kept) == 1
-    assert kept.get(5, lambda: 1000) == 1000
-    assert len(kept) == 0

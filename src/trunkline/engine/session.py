@@ -27,6 +27,7 @@ from trunkline.engine.private_api import check_python
 from trunkline.engine.sessions import settle
 from trunkline.errors import Precondition, TrunklineError, Unavailable, Usage
 from trunkline.model.best_effort import BestEffort
+from trunkline.model.recent import Recent
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 REACH_TIMEOUT = 5.0
 CONTEXT_TIMEOUT = 120.0
+_MOST_SPARES = 64
 _SERIAL = "-XX:+UseSerialGC"
 _ADDRESS = r"(?:[^\s:/,]+|\[[^\]]+\]):\d+"
 _MASTER = (
@@ -67,7 +69,7 @@ class Session:
         self.context = context
         self.jvm = jvm
         self.runs: dict[str, str] = {}
-        self.spares: dict[str, SparkSession] = {}
+        self.spares: Recent[str, SparkSession] = Recent(_MOST_SPARES)
         self.has_classes = jvm is not None
         """Whether its JVM has our own classes, which tables need."""
         self._spark = spark

@@ -6,7 +6,6 @@ Making one takes Spark longer than a small job does, so a pipeline's is kept for
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     from trunkline.engine.session import Session
 
-_MOST_KEPT = 64
-_lock = threading.Lock()
 NO_SETTINGS: Mapping[str, str] = {}
 
 
@@ -29,8 +26,7 @@ NO_SETTINGS: Mapping[str, str] = {}
 def own_session(session: Session, version: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
     """The session of one version of a pipeline, for one call at a time."""
     version = f"{version}:{sorted(conf.items())}"
-    with _lock:
-        spark = session.spares.pop(version, None)
+    spark = session.spares.pop(version)
     if spark is None:
         spark = new_session(session, conf)
     else:
@@ -42,10 +38,7 @@ def own_session(session: Session, version: str, conf: Mapping[str, str]) -> Iter
     with releasing(session, spark):
         yield spark
     # After an error nobody knows what is in it.
-    with _lock:
-        session.spares[version] = spark
-        while len(session.spares) > _MOST_KEPT:
-            session.spares.pop(next(iter(session.spares)))
+    session.spares.put(version, spark)
 
 
 @contextlib.contextmanager

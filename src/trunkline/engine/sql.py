@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from trunkline.engine.sessions import new_session
 from trunkline.engine.statementparts import DENIED
 from trunkline.errors import Precondition
 from trunkline.model.best_effort import BestEffort
+from trunkline.model.recent import Recent
 from trunkline.model.tables import Scan, Schema
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Desk:
         self._java = tables.classes(session).Statement
         # Nothing that was judged calls them: this is for what nobody has thought of.
         self._java.dropFunctions(self._spark._jsparkSession, " ".join(sorted(DENIED)))
-        self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
+        self._frames: Recent[Hashable, DataFrame] = Recent(_MOST_FRAMES)
         self._shown: dict[str, Hashable] = {}
         self._handed_out = False
         self.since = time.monotonic()
@@ -101,13 +101,10 @@ class Desk:
             self._shown[name] = view.version
 
     def _frame(self, name: str, view: View) -> DataFrame:
-        frame = self._frames.pop((name, view.version), None)
-        if frame is None:
-            frame = tables.read(self._session, view.scans, view.schema, self._spark)
-        self._frames[name, view.version] = frame
-        if len(self._frames) > _MOST_FRAMES:
-            self._frames.popitem(last=False)
-        return frame
+        return self._frames.get(
+            (name, view.version),
+            lambda: tables.read(self._session, view.scans, view.schema, self._spark),
+        )
 
 
 def columns(frame: DataFrame) -> list[tuple[str, str]]:

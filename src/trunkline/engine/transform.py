@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from trunkline.engine.sparktypes import refuse_types
 from trunkline.errors import TransformFailed
 from trunkline.model.expectations import Expectation
 from trunkline.model.pipelines import Param
+from trunkline.model.recent import Recent
 from trunkline.model.tables import FOLDER_TYPES, Scan, Schema
 from trunkline.pipelines.declarative import defines_flows
 from trunkline.pipelines.sqltext import Step
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from trunkline.engine.session import Session
 
 Lineage = Mapping[str, Sequence[tuple[str, str]]]
-_known_lineage: dict[object, Lineage] = {}
-_MOST_KNOWN = 500
+_known_lineage: Recent[Hashable, Lineage] = Recent(500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,11 +320,7 @@ def _lineage(
     from trunkline.engine.columns import column_lineage
 
     key = (task.version, table, tuple((name, one.schema) for name, one in task.inputs.items()))
-    if key not in _known_lineage:
-        _known_lineage[key] = column_lineage(frame, frames)
-        while len(_known_lineage) > _MOST_KNOWN:
-            _known_lineage.pop(next(iter(_known_lineage)), None)
-    return _known_lineage.get(key, {})
+    return _known_lineage.get(key, lambda: column_lineage(frame, frames))
 
 
 def check_columns(where: str, schema: Schema, partition_by: Sequence[str]) -> None:

@@ -7,7 +7,6 @@ ever computed for it, under what went in: datum, content and version.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from trunkline.errors import CorruptObject
 from trunkline.lake.changes import Changes, apply_unchecked
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
+from trunkline.model.recent import Recent
 from trunkline.pipelines.datums_lines import Pointer, ResultLine, result_key
 
 _CACHED_PARTS = 32
@@ -60,15 +60,10 @@ class Parts:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._cache: OrderedDict[str, list[DatumResult]] = OrderedDict()
+        self._cache: Recent[str, list[DatumResult]] = Recent(_CACHED_PARTS)
 
     def read(self, key: str) -> list[DatumResult]:
-        found = self._cache.get(key)
-        if found is None:
-            found = self._cache[key] = self._fetch(key)
-            while len(self._cache) > _CACHED_PARTS:
-                self._cache.popitem(last=False)
-        return found
+        return self._cache.get(key, lambda: self._fetch(key))
 
     def at(self, pointer: Pointer) -> DatumResult:
         results = self.read(pointer.part)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from trunkline.engine.options import SparkOptions, local_cores
 from trunkline.engine.runner.task import SetReport, Work
 from trunkline.jobs.claims import Claim
+from trunkline.model.recent import Recent
 from trunkline.storage.crashpoints import crashpoint
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class SparkEngine:
         self._application = ""
         self._lock = threading.Lock()
         self._over = False
-        self._kinds: dict[object, tuple[str, ...]] = {}
+        self._kinds: Recent[Hashable, tuple[str, ...]] = Recent(_MOST_KINDS)
         self._streams: dict[int, LiveStream] = {}
 
     def warm(self) -> None:
@@ -135,11 +136,7 @@ class SparkEngine:
         """What keeps state in a query; nothing if each of its batches stands alone."""
         from trunkline.engine.streaming.live import stateful_operators
 
-        if task.identity not in self._kinds:
-            self._kinds[task.identity] = stateful_operators(self.session(), task)
-            while len(self._kinds) > _MOST_KINDS:
-                self._kinds.pop(next(iter(self._kinds)))
-        return self._kinds[task.identity]
+        return self._kinds.get(task.identity, lambda: stateful_operators(self.session(), task))
 
     def live(self, repo: int) -> LiveStream | None:
         """The query of a stream that waits here for its next batch."""

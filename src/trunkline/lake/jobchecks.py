@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.manifests import ManifestStore, Range, Tree, decompress
 from trunkline.model.commits import Commit, Origin, RepoKind
 from trunkline.model.jobs import Job, JobState
+from trunkline.model.recent import Recent
 from trunkline.pipelines.datums_lines import IndexLine, LineState, ResultLine
 from trunkline.storage.catalog import Session, commits, jobs, pipelines, repos
 from trunkline.storage.catalog.pipelines import PipelineRow
@@ -60,7 +61,7 @@ class JobChecks:
         self._told = told
         self._check_file = check_file
         self._ranges: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
-        self._parts: OrderedDict[str, list[dict[str, object]] | None] = OrderedDict()
+        self._parts: Recent[str, list[dict[str, object]] | None] = Recent(_CACHED_PARTS)
 
     def check(self, known: Facts) -> None:
         for job, commit in known.jobs:
@@ -146,11 +147,7 @@ class JobChecks:
 
     def _result(self, where: str, part: str, number: int, datum: bytes) -> dict[str, object] | None:
         """What a part says of a datum, if it is what it should be."""
-        if part not in self._parts:
-            self._parts[part] = self._read(where, part)
-            while len(self._parts) > _CACHED_PARTS:
-                self._parts.popitem(last=False)
-        held = self._parts[part]
+        held = self._parts.get(part, lambda: self._read(where, part))
         if held is None:
             return None
         if number >= len(held) or str(held[number]["key"]).encode() != datum:

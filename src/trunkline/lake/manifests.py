@@ -15,11 +15,9 @@ A tree of one small range keeps it inside its root, under the key "-".
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Lock
 from typing import TypeVar
 
 import zstandard
@@ -27,6 +25,7 @@ from blake3 import blake3
 
 from trunkline.errors import CorruptObject, WrongFormat
 from trunkline.model.entries import line_path, line_size, total_size
+from trunkline.model.recent import Recent
 from trunkline.storage.objects.port import ObjectStore
 
 Lines = list[bytes]
@@ -189,8 +188,7 @@ class ManifestStore:
 
     def __init__(self, objects: ObjectStore) -> None:
         self._objects = objects
-        self._ranges: OrderedDict[str, Lines] = OrderedDict()
-        self._lock = Lock()
+        self._ranges: Recent[str, Lines] = Recent(CACHED_RANGES)
 
     def read(self, key: str | None, expected: str | None) -> Tree:
         if key is None or expected is None:
@@ -251,29 +249,15 @@ class ManifestStore:
         raw = b"\n".join(lines)
         held = _describe(lines, raw, key)
         self._objects.put(key, _compress(raw))
-        self._remember(held.id, lines)
+        self._ranges.put(held.id, lines)
         return held
 
     def _load(self, held: Range) -> Lines:
-        with self._lock:
-            lines = self._ranges.get(held.id)
-            if lines is not None:
-                self._ranges.move_to_end(held.id)
-                return lines
-        lines = self._fetch(held.key, held.id).split(b"\n")
-        self._remember(held.id, lines)
-        return lines
+        return self._ranges.get(held.id, lambda: self._fetch(held.key, held.id).split(b"\n"))
 
     def _text(self, held: Range) -> bytes:
-        with self._lock:
-            lines = self._ranges.get(held.id)
+        lines = self._ranges.find(held.id)
         return self._fetch(held.key, held.id) if lines is None else b"\n".join(lines)
-
-    def _remember(self, range_id: str, lines: Lines) -> None:
-        with self._lock:
-            self._ranges[range_id] = lines
-            while len(self._ranges) > CACHED_RANGES:
-                self._ranges.popitem(last=False)
 
     def _fetch(self, key: str, expected: str) -> bytes:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
@@ -16,6 +15,7 @@ from trunkline.model.commits import DEFAULT_BRANCH, RepoKind, RepoName
 from trunkline.model.entries import Entry, line_path
 from trunkline.model.hidden import hidden
 from trunkline.model.overview import Found, Hit
+from trunkline.model.recent import Recent
 from trunkline.model.tables import TABLE_FILE, TableSpec
 from trunkline.pipelines.spec.codec import view_of
 from trunkline.storage.catalog import Session
@@ -185,19 +185,17 @@ def _said(text: str, words: str) -> int:
     return SAID if text in words.lower() else NOT
 
 
-_known: OrderedDict[str, tuple[tuple[str, str], ...]] = OrderedDict()
+_known: Recent[str, tuple[tuple[str, str], ...]] = Recent(KNOWN)
 
 
 def _columns(core: Core, entry: Entry) -> tuple[tuple[str, str], ...]:
     """Names and types that a table's folder records; by the hash of the bytes, read once."""
-    found = _known.get(entry.checksum)
-    if found is None:
-        try:
-            spec = TableSpec.decode(b"".join(files.read(core, entry)))
-        except (ValueError, TrunklineError):
-            return ()
-        found = tuple((one.name, str(one.type)) for one in spec.schema.columns)
-        _known[entry.checksum] = found
-        while len(_known) > KNOWN:
-            _known.popitem(last=False)
-    return found
+
+    def read() -> tuple[tuple[str, str], ...]:
+        spec = TableSpec.decode(b"".join(files.read(core, entry)))
+        return tuple((one.name, str(one.type)) for one in spec.schema.columns)
+
+    try:
+        return _known.get(entry.checksum, read)
+    except (ValueError, TrunklineError):
+        return ()

@@ -5,12 +5,12 @@ Everything is kept by version and never by name: a branch that moves is seen at 
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from trunkline.lake.core import Core
+from trunkline.model.recent import Recent
 from trunkline.query.ducks import Ducks
 from trunkline.storage.catalog import erasures
 from trunkline.tables.describe import Table
@@ -20,40 +20,8 @@ if TYPE_CHECKING:
     from trunkline.engine.session import Session
     from trunkline.engine.sql import Desk
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
 _MOST_TABLES = 256
 _MOST_FILES = 100_000
-
-
-class Recent(Generic[K, V]):
-    """A mapping that forgets what was not asked for lately: above so many, or so heavy."""
-
-    def __init__(self, most: int, heaviest: int, weight: Callable[[V], int]) -> None:
-        self._most = most
-        self._heaviest = heaviest
-        self._weight = weight
-        self._held: OrderedDict[K, V] = OrderedDict()
-        self._heavy = 0
-        self._lock = Lock()
-
-    def get(self, key: K, make: Callable[[], V]) -> V:
-        with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
-        made = make()
-        with self._lock:
-            if key not in self._held:
-                self._held[key] = made
-                self._heavy += self._weight(made)
-            while len(self._held) > self._most or (self._held and self._heavy > self._heaviest):
-                self._heavy -= self._weight(self._held.popitem(last=False)[1])
-        return made
-
-    def __len__(self) -> int:
-        return len(self._held)
 
 
 class Kept:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import ClassVar
 
 from trunkline.errors import Precondition
@@ -15,6 +13,7 @@ from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
 from trunkline.model.entries import Entry, line_hash
 from trunkline.model.inputs import Pfs
+from trunkline.model.recent import Recent
 from trunkline.model.tables import TABLE_FILE, Column, Format, Schema, TableSpec
 from trunkline.tables.describe import TEXT, data_lines, recorded_spec
 from trunkline.tables.discovery.discover import facts_of, one_format
@@ -50,8 +49,7 @@ class TableStates:
     from there does not mean to look at all files again.
     """
 
-    _known: ClassVar[OrderedDict[tuple[str, str], Found]] = OrderedDict()
-    _lock: ClassVar[Lock] = Lock()
+    _known: ClassVar[Recent[tuple[str, str], Found]] = Recent(_MOST_KNOWN)
 
     def __init__(self, core: Core, folder: str, name: str, newest: Tree | None = None) -> None:
         """`newest` may record what older trees had before anybody knew."""
@@ -83,7 +81,8 @@ class TableStates:
             raise _with_hint(error) from None
         if found is None:
             return told
-        self._remember(tree_id, found)
+        if tree_id is not None:
+            self._known.put((self._folder, tree_id), found)
         return found.spec(told)
 
     def _discovered(
@@ -181,16 +180,7 @@ class TableStates:
             return None
 
     def _remembered(self, tree_id: str | None) -> Found | None:
-        with self._lock:
-            return self._known.get((self._folder, tree_id)) if tree_id else None
-
-    def _remember(self, tree_id: str | None, found: Found) -> None:
-        if tree_id is None:
-            return
-        with self._lock:
-            self._known[self._folder, tree_id] = found
-            while len(self._known) > _MOST_KNOWN:
-                self._known.popitem(last=False)
+        return self._known.find((self._folder, tree_id)) if tree_id else None
 
 
 def _with_hint(error: Precondition) -> Precondition:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from trunkline.errors import NotFound, Precondition
 from trunkline.lake.core import Core
 from trunkline.model.commits import DEFAULT_BRANCH, Commit, Project, Repo, RepoName
+from trunkline.model.recent import Recent
 from trunkline.server.iceberg.keys import METADATA, Virtual
 from trunkline.server.iceberg.metadata import Heads, History, Json, history_of, metadata_of
 from trunkline.server.iceberg.names import Place
@@ -54,7 +54,7 @@ class Catalog:
         self._seen = Seen()
         self._tables: Kept[Found] = Kept(KEPT_TABLES)
         self._objects: Kept[dict[str, bytes]] = Kept(
-            KEPT_BYTES, lambda made: sum(map(len, made.values()))
+            KEPT_BYTES, KEPT_BYTES, lambda made: min(KEPT_BYTES, sum(map(len, made.values())))
         )
 
     def projects(self) -> list[Project]:
@@ -162,40 +162,17 @@ def _require_bucket(session: Session, repo: RepoName) -> None:
         )
 
 
-class Kept(Generic[T]):
-    """What was made last, by key, up to a number or a weight. Who asks for the same at once waits:
-    clients that lose their patience ask again.
-    """
+class Kept(Recent[Hashable, T]):
+    """Who asks for the same at once waits: clients that lose their patience ask again."""
 
-    def __init__(self, most: int, weigh: Callable[[T], int] = lambda _: 1) -> None:
-        self._most = most
-        self._weigh = weigh
-        self._held: OrderedDict[Hashable, T] = OrderedDict()
+    def __init__(self, *bounds: Any) -> None:
+        super().__init__(*bounds)
         self._gates: dict[Hashable, threading.Lock] = {}
-        self._weight = 0
-        self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
-            gate = self._gates.setdefault(key, threading.Lock())
-        with gate:
-            with self._lock:
-                if key in self._held:
-                    return self._held[key]
-            try:
-                made = make()
-                with self._lock:
-                    self._keep(key, made)
-                return made
-            finally:
-                with self._lock:
-                    self._gates.pop(key, None)
-
-    def _keep(self, key: Hashable, made: T) -> None:
-        self._held[key] = made
-        self._weight += self._weigh(made)
-        while self._weight > self._most and len(self._held) > 1:
-            self._weight -= self._weigh(self._held.popitem(last=False)[1])
+        gate = self._gates.setdefault(key, threading.Lock())
+        try:
+            with gate:
+                return super().get(key, make)
+        finally:
+            self._gates.pop(key, None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +11,7 @@ from trunkline.lake.core import Core, resolve
 from trunkline.lake.manifests import EMPTY, Tree
 from trunkline.model.access import Permission
 from trunkline.model.commits import Commit, RepoName
+from trunkline.model.recent import Recent
 from trunkline.model.refs import Ref
 from trunkline.sdk.lake import Lake
 from trunkline.server.calls import Call
@@ -39,24 +38,13 @@ class Door:
         self.core: Core = service.lake._core
         self.gathering = Gathering(self.core)
         self.uploads = Uploads(service.lake._folder / "s3uploads")
-        self._trees: OrderedDict[str, Tree] = OrderedDict()
-        self._lock = threading.Lock()
+        self._trees: Recent[str, Tree] = Recent(_TREES)
 
     def tree(self, commit: Commit | None) -> Tree:
         """The tree of a commit. Trees never change: those looked at last are kept."""
         if commit is None or commit.root_hash is None or commit.forgotten is not None:
             return self.core.tree(commit)
-        with self._lock:
-            found = self._trees.get(commit.root_hash)
-            if found is not None:
-                self._trees.move_to_end(commit.root_hash)
-                return found
-        found = self.core.tree(commit)
-        with self._lock:
-            self._trees[commit.root_hash] = found
-            if len(self._trees) > _TREES:
-                self._trees.popitem(last=False)
-        return found
+        return self._trees.get(commit.root_hash, lambda: self.core.tree(commit))
 
     def at(self, ref: Ref) -> tuple[Commit | None, Tree]:
         """What a ref stands for now."""
