@@ -5,10 +5,14 @@ from __future__ import annotations
 import queue
 from collections.abc import Sequence
 
+import pytest
+
 from tests.waiting import PATIENCE, until
 from trunkline import Lake
+from trunkline.model.backoff import Backoff
 from trunkline.model.commits import RepoName
 from trunkline.model.events import Event
+from trunkline.notices import follower
 from trunkline.notices.follower import Follower, NotNow
 from trunkline.storage.catalog import events, followers
 
@@ -39,6 +43,11 @@ class Keeping:
         return [self.got.get(timeout=PATIENCE) for _ in range(n)]
 
 
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower, "BACKOFF", Backoff(0.01, 0.01))
+
+
 def emit(lake: Lake, n: int = 1) -> list[int]:
     with lake._core.database.write() as session:
         return [events.emit(session, "commit", ORDERS, {}) for _ in range(n)]
@@ -50,7 +59,7 @@ def kept(lake: Lake, name: str = "f") -> int | None:
 
 
 def started(lake: Lake, handler: Keeping) -> Follower:
-    one = Follower(lake._core, "f", handler, wait=lambda failures: 0.01)
+    one = Follower(lake._core, "f", handler)
     one.start()
     until(lambda: one._position is not None)
     return one

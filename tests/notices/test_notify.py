@@ -17,6 +17,7 @@ from tests.notices.receivers import Receiver, mail_server, receiving
 from tests.waiting import PATIENCE, until
 from trunkline import Lake, notices
 from trunkline.errors import Usage
+from trunkline.model.backoff import Backoff
 from trunkline.model.commits import RepoName
 from trunkline.model.expectations import Action, CheckKind, CheckResult, CheckState
 from trunkline.model.jobs import JobState
@@ -123,7 +124,7 @@ def test_a_password_is_not_sent_in_the_open(graph: Graph, caplog: pytest.LogCapt
 def test_a_receiver_that_is_down_is_tried_again(
     graph: Graph, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follower, "_backoff", lambda failures: 0.01)
+    monkeypatch.setattr(follower, "BACKOFF", Backoff(0.01, 0.01))
     receiver.statuses = [503, 500, 200]
     with noticing(graph.lake, notify_webhook=receiver.url):
         feed(graph)

@@ -10,6 +10,7 @@ import pytest
 from tests.schedule.declared import apply_cron, micros, ticks
 from tests.waiting import until
 from trunkline.errors import Unavailable
+from trunkline.model.backoff import Backoff
 from trunkline.schedule import clock as clocks
 from trunkline.schedule.clock import Scheduler
 
@@ -93,7 +94,7 @@ def test_a_clock_that_jumps_is_seen_soon(lake, clock, monkeypatch):
     "error, level", [(Unavailable("It is gone."), "WARNING"), (RuntimeError("a fault"), "ERROR")]
 )
 def test_it_survives_and_tells_what_goes_wrong(lake, monkeypatch, caplog, error, level):
-    monkeypatch.setattr(clocks, "_FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(clocks, "_BACKOFF", Backoff(0.05, 30.0))
     fired = threading.Event()
     apply_cron(lake, "p", "@every 10000d", start="2026-01-01T00:00:00Z")
     scheduler = Scheduler(lake._core, on_fired=fired.set)
@@ -118,8 +119,7 @@ def test_it_survives_and_tells_what_goes_wrong(lake, monkeypatch, caplog, error,
 
 
 def test_it_stops_while_it_waits_for_a_database(lake, monkeypatch):
-    monkeypatch.setattr(clocks, "_FIRST_PAUSE", 3600.0)
-    monkeypatch.setattr(clocks, "_LONGEST_PAUSE", 3600.0)
+    monkeypatch.setattr(clocks, "_BACKOFF", Backoff(3600.0, 3600.0))
     scheduler = Scheduler(lake._core)
     looks = counted(scheduler, monkeypatch, fails=[Unavailable("It is gone.")])
     scheduler.start()

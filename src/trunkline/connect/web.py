@@ -8,7 +8,6 @@ other, whoever redirects there.
 from __future__ import annotations
 
 import json
-import random
 import threading
 import time
 from collections.abc import Mapping
@@ -26,9 +25,10 @@ from trunkline.errors import (
     TooLarge,
     Unavailable,
 )
+from trunkline.model.backoff import Backoff
 
 TRIES = 5
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+BACKOFF = Backoff(0.5, 30.0)
 LONGEST_ASKED = 300.0
 """The longest pause that a server may ask for here; a longer one is an error that says so."""
 REDIRECTS = 5
@@ -85,8 +85,7 @@ class Web:
         reason, asked = "", 0.0
         for attempt in range(TRIES):
             if attempt:
-                most = min(FIRST_PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE)
-                self._wait(max(asked, random.uniform(most / 2, most)))
+                self._wait(max(asked, BACKOFF.jittered(attempt)))
             try:
                 status, headers, data, at = self._request(method, url, params, body)
             except httpx2.TransportError as error:

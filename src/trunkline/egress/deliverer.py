@@ -21,6 +21,7 @@ from trunkline.egress.opening import Secret, open_target
 from trunkline.errors import LeaseLost, TooManyRequests, TrunklineError, Unavailable
 from trunkline.lake.core import Core, Resolved
 from trunkline.lake.lease import pinned
+from trunkline.model.backoff import Backoff
 from trunkline.model.commits import Commit
 from trunkline.model.egress import BLOCKED, Delivery, DeliveryState, Target
 from trunkline.model.ids import new_id
@@ -270,7 +271,7 @@ class Deliverer:
             times = f" It was tried {tried} times." if tried > 1 else ""
             self._end(held, row, DeliveryState.FAILED, f"{reason}{times}")
             return
-        wait = min(target.backoff * 2.0 ** min(tried - 1, 30), LONGEST_WAIT)
+        wait = Backoff(target.backoff, LONGEST_WAIT).pause(tried)
         if isinstance(error, TooManyRequests):
             wait = min(max(wait, error.retry_after), LONGEST_WAIT)
         with self.core.database.write() as session:

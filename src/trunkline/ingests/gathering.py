@@ -7,7 +7,6 @@ each time, until it is back.
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from trunkline.engine.runner.masking import masked_traceback, masker
 from trunkline.errors import LeaseLost, TrunklineError, Unavailable
 from trunkline.ingests.committing import Hold, commit
 from trunkline.ingests.feeds.base import Feed, Gathered, Site, Written
+from trunkline.model.backoff import Backoff
 from trunkline.model.streams import FlowState, Position
 from trunkline.storage.catalog import flows
 from trunkline.storage.crashpoints import crashpoint
@@ -24,7 +24,7 @@ from trunkline.tables.upkeep import look_after
 
 log = logging.getLogger("trunkline.ingests")
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+BACKOFF = Backoff(0.5, 30.0)
 Told = Callable[[str], None]
 
 
@@ -83,11 +83,9 @@ class Gathering:
         except Exception as error:
             self._drop(gathered, error)
             self._failed(error)
-            if not drain:
-                # Some pause, not the same for all who wait for the same thing.
-                most = min(FIRST_WAIT * 2**self._failures, LONGEST_WAIT)
-                self.site.stop.wait(random.uniform(most / 2, most))
             self._failures += 1
+            if not drain:
+                self.site.stop.wait(BACKOFF.jittered(self._failures))
             return False
 
     def _owed(self) -> None:

@@ -23,7 +23,7 @@ from trunkline.ingests.committing import Hold
 from trunkline.ingests.feeds import open_feed
 from trunkline.ingests.feeds.base import Site
 from trunkline.ingests.feeds.endpoints import Endpoints
-from trunkline.ingests.gathering import FIRST_WAIT, LONGEST_WAIT, Gathering, Tally, one_line
+from trunkline.ingests.gathering import BACKOFF, Gathering, Tally, one_line
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import EMPTY, Tree
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
@@ -263,10 +263,9 @@ class Keeper:
                 shown = masked_traceback(error, held.secrets)
                 log.error("the ingest %s met a bug:\n%s", held.row.name, shown)
             tally.error = masker(held.secrets)(one_line(error))
-            tries = self._refused.get(repo, (0.0, 0))[1]
-            wait = min(FIRST_WAIT * 2**tries, LONGEST_WAIT)
-            self._refused[repo] = (time.monotonic() + wait, tries + 1)
-            if not tries:
+            tries = self._refused.get(repo, (0.0, 0))[1] + 1
+            self._refused[repo] = (time.monotonic() + BACKOFF.pause(tries), tries)
+            if tries == 1:
                 self._tell(held.row.name, tally.error)
         self._let_go(held, tally.error)
         return tally

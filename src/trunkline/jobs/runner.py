@@ -475,7 +475,7 @@ class JobRun:
         index, results = self._ledgers(context)
         retry = context.spec.retry
         if self.claim.job.attempt < retry.tries:
-            wait = min(retry.backoff * retry.factor ** (self.claim.job.attempt - 1), retry.longest)
+            wait = retry.pause_after(self.claim.job.attempt)
             finishing.try_again(self.core, self.claim, context, said(reason), wait, results)
             return JobState.WAITING
         finishing.fail(

@@ -32,6 +32,7 @@ from trunkline.jobs.spark import SparkEngine
 from trunkline.jobs.tally import Totals
 from trunkline.jobs.telling import Telling, telling
 from trunkline.lake.core import Core
+from trunkline.model.backoff import Backoff
 from trunkline.model.jobs import Counts, Job, JobState, RunEvent
 from trunkline.model.streams import Batch
 from trunkline.model.told import Kind, Told, said
@@ -46,6 +47,7 @@ PROGRESS_SECONDS = 1.0
 BEAT_SECONDS = 5.0
 ATTEMPTS = 4
 """How often a job is tried when the machine, not the pipeline, is at fault."""
+_BACKOFF = Backoff(0.5, 8.0, 4.0)
 DEATHS = 10
 """How often a job may be lost with its worker: it may be what kills them."""
 
@@ -295,7 +297,7 @@ class Worker:
         # Damage stays, unless what was read has been replaced meanwhile: one more look tells.
         attempts = min(2, ATTEMPTS) if isinstance(error, CorruptObject) else ATTEMPTS
         if may_pass and claim.job.attempt < attempts:
-            wait = 0.5 * 4.0 ** (claim.job.attempt - 1)
+            wait = _BACKOFF.pause(claim.job.attempt)
             told = said(error.message)
             self._quietly(lambda: claims.hand_back(self.core, claim, told, wait))
         else:

@@ -32,6 +32,7 @@ from trunkline.lake.lease import Lease
 from trunkline.lake.propagation import NodeKey, Place
 from trunkline.lake.publish import Change, Ending, caused_by, publish, spread
 from trunkline.lake.turns import in_turn
+from trunkline.model.backoff import Backoff
 from trunkline.model.commits import Branch, Commit, Origin, RepoKind, RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.refs import Ref
@@ -42,6 +43,7 @@ from trunkline.storage.objects.intake import Intake
 from trunkline.storage.objects.keys import KeyMaker
 
 ATTEMPTS = 40
+BACKOFF = Backoff(0.02, 0.5)
 
 
 class Raced(Exception):
@@ -203,7 +205,7 @@ class Transaction:
                 done = self._publish(plans)
             except Raced:
                 # A random pause keeps several writers from colliding in step.
-                time.sleep(random.uniform(0, min(0.02 * 2**attempt, 0.5)))
+                time.sleep(random.uniform(0, BACKOFF.pause(attempt + 1)))
                 continue
             except CommitUnknown:
                 if found := self._look():

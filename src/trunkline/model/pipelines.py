@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from trunkline.model.backoff import Backoff
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
 from trunkline.model.egress import Target
 from trunkline.model.expectations import Expectation
@@ -124,6 +125,10 @@ class Retry:
     backoff: float = 10.0
     factor: float = 2.0
     longest: float = 600.0
+
+    def pause_after(self, attempt: int) -> float:
+        """How long to wait once that attempt has failed."""
+        return Backoff(self.backoff, self.longest, self.factor).pause(attempt)
 
 
 @dataclass(frozen=True, slots=True)

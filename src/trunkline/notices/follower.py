@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from trunkline.errors import TrunklineError
 from trunkline.lake.core import Core
+from trunkline.model.backoff import Backoff
 from trunkline.model.events import Event
 from trunkline.storage.catalog import events, followers, identity
 from trunkline.storage.catalog.bell import bell_of
@@ -20,7 +20,7 @@ from trunkline.storage.catalog.bell import bell_of
 LOOK_SECONDS = 0.5
 LEASE_SECONDS = 15.0
 RENEW_SECONDS = 5.0
-LONGEST_WAIT_SECONDS = 60.0
+BACKOFF = Backoff(1.0, 60.0)
 _PAGE = 200
 
 log = logging.getLogger("trunkline.notices")
@@ -46,18 +46,11 @@ class Handler(Protocol):
 class Follower:
     """Follows in a thread, while it has the lease of its name."""
 
-    def __init__(
-        self,
-        core: Core,
-        name: str,
-        handler: Handler,
-        wait: Callable[[int], float] | None = None,
-    ) -> None:
+    def __init__(self, core: Core, name: str, handler: Handler) -> None:
         self.name = name
         self.handled = 0
         self._core = core
         self._handler = handler
-        self._wait = wait or _backoff
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(2).hex()}"
         self._bell = bell_of(core.database.url)
         self._stop = threading.Event()
@@ -95,7 +88,7 @@ class Follower:
                 failures += 1
                 if failures == 1:
                     log.warning("%s: not delivered, tried again: %s", self.name, error)
-                self._pause(self._wait(failures))
+                self._pause(BACKOFF.jittered(failures))
                 continue
             except TrunklineError as error:
                 log.warning("%s: %s", self.name, error)
@@ -151,7 +144,3 @@ class Follower:
                 followers.advance(session, self.name, settled)
             self._kept = settled
         return len(new) == _PAGE
-
-
-def _backoff(failures: int) -> float:
-    return float(min(0.5 * 2.0**failures, LONGEST_WAIT_SECONDS) * (0.5 + random.random() / 2))

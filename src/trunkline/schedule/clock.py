@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -11,6 +10,7 @@ from typing import Self
 
 from trunkline.errors import Unavailable
 from trunkline.lake.core import Core
+from trunkline.model.backoff import Backoff
 from trunkline.pipelines.cron import SECOND
 from trunkline.schedule.ticker import Ticker
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 # How long it sleeps at most: so soon it sees a clock that jumped, or what others scheduled.
 LOOK_SECONDS = 1.0
 _SHORTEST = 0.001
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_BACKOFF = Backoff(0.5, 30.0)
 
 
 class Scheduler:
@@ -76,8 +76,8 @@ class Scheduler:
             try:
                 delay = self._round()
             except Exception as error:
-                pause = min(_FIRST_PAUSE * 2**failures, _LONGEST_PAUSE) * random.uniform(0.5, 1)
-                failures = min(failures + 1, 10)
+                failures += 1
+                pause = _BACKOFF.jittered(failures)
                 self._complain(error, pause)
                 self._stopping.wait(pause)
                 continue

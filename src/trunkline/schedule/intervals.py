@@ -8,6 +8,7 @@ from typing import NamedTuple
 from trunkline.lake.core import Core
 from trunkline.lake.propagation import output_branch
 from trunkline.lake.publish import open_job
+from trunkline.model.backoff import Backoff
 from trunkline.model.ids import new_id
 from trunkline.model.inputs import leaves
 from trunkline.model.streams import Flow, FlowState
@@ -18,7 +19,7 @@ from trunkline.storage.catalog import Session, flows, jobs, pipelines, refs
 from trunkline.storage.catalog.pipelines import Edge, PipelineRow
 
 STREAM = "stream"
-_LONGEST_PAUSE = 600.0
+_BACKOFF = Backoff(2.0, 600.0)
 _SOON = SECOND // 10
 
 
@@ -100,8 +101,7 @@ class StreamClock:
             seen.since = flow.updated
         seen.opened, seen.since = min(seen.opened, now), min(seen.since, now)
         if seen.failures:
-            pause = min(2.0**seen.failures, _LONGEST_PAUSE)
-            return seen.since + int(pause * SECOND)
+            return seen.since + int(_BACKOFF.pause(seen.failures) * SECOND)
         return seen.opened + int(said.interval * SECOND) if waits else now
 
     def _said(self, session: Session, row: PipelineRow) -> _Declared:

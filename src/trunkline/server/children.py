@@ -29,12 +29,12 @@ from pathlib import Path
 from trunkline.errors import TrunklineError
 from trunkline.jobs.claims import hand_back_all
 from trunkline.lake.core import Core
+from trunkline.model.backoff import Backoff
 from trunkline.server.child import GRACE_SECONDS, Greeting
 
 log = logging.getLogger("trunkline.server")
 
-FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 30.0
+BACKOFF = Backoff(0.5, 30.0)
 STEADY_SECONDS = 60.0
 """One that lived for so long may be started again at once when it dies."""
 LAST_SECONDS = 15.0
@@ -114,7 +114,7 @@ class Children:
         return Child(f"{os.uname().nodename}:{os.getpid()}:{short}", self._sockets / short)
 
     async def _keep(self, place: int, greeting: Greeting, environ: Mapping[str, str]) -> None:
-        pause = FIRST_PAUSE
+        pauses = iter(BACKOFF)
         while not self._stopping.is_set():
             child = self._children[place]
             try:
@@ -128,11 +128,11 @@ class Children:
             if self._stopping.is_set():
                 return
             if time.monotonic() - child.began > STEADY_SECONDS:
-                pause = FIRST_PAUSE
+                pauses = iter(BACKOFF)
+            pause = next(pauses)
             log.warning("a worker is started again in %.1f s", pause)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _lived(self, child: Child, greeting: Greeting, environ: Mapping[str, str]) -> int:
         """Start it, and wait for its end; how it ended."""

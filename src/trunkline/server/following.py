@@ -20,6 +20,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from trunkline.errors import TrunklineError, Usage
 from trunkline.jobs.logs import LOOK_SECONDS, Position, Tail
+from trunkline.model.backoff import Backoff
 from trunkline.model.jobs import Job, LogLine
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.wire.jobs import Waited
@@ -31,7 +32,7 @@ from trunkline.storage.catalog.bell import bell_of
 T = TypeVar("T")
 
 THREADS = 8
-LOOK_FIRST, LOOK_AT_LEAST = 0.1, 1.0
+LOOKS = Backoff(0.1, 1.0)
 """Seconds between looks at jobs: more and more while nothing changes."""
 _BELL_SECONDS = 0.05
 _LONGEST_ID = 8000
@@ -50,7 +51,7 @@ async def until_changed(
 ) -> Waited:
     """The jobs, once they are others than those `seen`, or all over, or the time is up."""
     bell = bell_of(lake._core.database.url)
-    until, pause = time.monotonic() + seconds, LOOK_FIRST
+    until, pauses = time.monotonic() + seconds, iter(LOOKS)
     standing = Standing(request.app.state.service, request.state.call.who)
     while True:
         rings = bell.count()
@@ -63,10 +64,9 @@ async def until_changed(
             return Waited(found, state)
         if await request.is_disconnected():
             return Waited(found, state)
-        end = time.monotonic() + min(pause, left)
+        end = time.monotonic() + min(next(pauses), left)
         while bell.count() == rings and time.monotonic() < end:
             await asyncio.sleep(_BELL_SECONDS)
-        pause = min(pause * 2, LOOK_AT_LEAST)
 
 
 def followed(request: Request, tail: Tail, follow: bool) -> EventSourceResponse:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.ingest.feeds.lakes import Ingests
 from tests.waiting import until
+from trunkline.model.backoff import Backoff
 from trunkline.model.streams import FlowState
 
 Asked = dict[str, Any]
@@ -75,7 +76,7 @@ def api() -> Iterator[Api]:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trunkline.connect.web.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("trunkline.connect.web.BACKOFF", Backoff(0.01, 30.0))
 
 
 def things(first: int, last: int) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from trunkline.engine.runner.log import ERR, OUT, Log
 from trunkline.engine.runner.sink import Sink
 from trunkline.engine.runner.workspace import Workspace
 from trunkline.engine.runner.zygote import Starter
+from trunkline.model.backoff import Backoff
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -183,7 +184,7 @@ class Processes:
     def _end_orphans(self) -> None:
         """End processes that became our children when their parent ended."""
         limit = time.monotonic() + _PATIENCE
-        pause = 0.0002
+        pauses = iter(Backoff(0.0002, 0.05))
         while orphans := _children() - self._others:
             for pid in orphans:
                 with suppress(ProcessLookupError, PermissionError):
@@ -195,8 +196,7 @@ class Processes:
                     f"Process {min(orphans)} of a datum cannot be ended.",
                     hint="It may hang in the system: look at the disk or network it uses.",
                 )
-            time.sleep(pause)
-            pause = min(pause * 2, 0.05)
+            time.sleep(next(pauses))
 
 
 def kill_group(group: int) -> None:

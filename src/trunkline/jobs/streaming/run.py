@@ -278,7 +278,7 @@ class StreamRun:
     def _failed(self, context: Context, reason: str) -> JobState:
         retry, job = context.spec.retry, self.claim.job
         if job.attempt < retry.tries:
-            wait = min(retry.backoff * retry.factor ** (job.attempt - 1), retry.longest)
+            wait = retry.pause_after(job.attempt)
             finishing.try_again(self.core, self.claim, context, said(reason), wait, None)
             return JobState.WAITING
         checked = self._publisher.checks if self._publisher else ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -25,10 +24,12 @@ from trunkline.errors import (
     Unavailable,
     Usage,
 )
+from trunkline.model.backoff import Backoff
 from trunkline.sdk.wire.running import API_HEADER, API_VERSION
 from trunkline.sdk.wire.values import API, AUTHOR, IDEMPOTENCY, Page, decode, encode, error_of
 
 TRIES = 5
+BACKOFF = Backoff(0.15, 3.0)
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 300.0
 LONG = 24 * 3600.0
@@ -183,10 +184,10 @@ class Client:
             except httpx2.TransportError as error:
                 if last or isinstance(error, httpx2.UnsupportedProtocol | httpx2.ConnectError):
                     raise self._unreachable(error) from error
-                wait = _backoff(attempt)
+                wait = BACKOFF.jittered(attempt + 1)
                 attempt += 1
             else:
-                wait = _retry_after(answer) or _backoff(attempt)
+                wait = _retry_after(answer) or BACKOFF.jittered(attempt + 1)
                 if _is_in_hand(answer) and patience > 0:
                     patience -= wait  # who gave up now would not know what becomes of it
                 elif last or not _may_pass(answer):
@@ -271,10 +272,6 @@ def _is_unknown(answer: httpx2.Response) -> bool:
         return bool(json.loads(answer.content)["error"]["code"] == CommitUnknown.code)
     except (ValueError, KeyError, TypeError, httpx2.TransportError):
         return False
-
-
-def _backoff(attempt: int) -> float:
-    return float(min(0.1 * 2**attempt, 2.0) * (0.5 + random.random()))
 
 
 def _retry_after(answer: httpx2.Response) -> float | None:

@@ -5,7 +5,6 @@ What is lost on the way is sent again; a large file goes on where the server has
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ from trunkline.errors import (
     NotFound,
     Unavailable,
 )
-from trunkline.sdk.remote.client import LONG, Client
+from trunkline.sdk.remote.client import BACKOFF, LONG, Client
 from trunkline.sdk.remote.sources import PIECE, Source
 from trunkline.sdk.wire.bundles import encode_header
 from trunkline.sdk.wire.files import OFFSET, Receipt, Receipts, Upload
@@ -189,7 +188,7 @@ class Uploader:
                     failures += 1
                     if failures == TRIES or not _passes(error):
                         raise
-                    time.sleep(backoff(failures))
+                    time.sleep(BACKOFF.jittered(failures + 1))
                     offset = again(lambda: self._offset(place))
                     ahead = reader.submit(ready.part, offset)
         source.check()
@@ -234,12 +233,8 @@ def again(ask: Callable[[], T]) -> T:
         except Unavailable as error:
             if not _passes(error):
                 raise
-            time.sleep(backoff(attempt))
+            time.sleep(BACKOFF.jittered(attempt + 1))
     return ask()
-
-
-def backoff(attempt: int) -> float:
-    return float(min(0.1 * 2**attempt, 2.0) * (0.5 + random.random()))
 
 
 def _passes(error: Exception) -> bool:

@@ -16,10 +16,10 @@ from trunkline.model.commits import DEFAULT_BRANCH, Commit, RepoName
 from trunkline.model.ids import new_id
 from trunkline.model.paths import normalize_path
 from trunkline.model.refs import Need, Ref, parse_branch, parse_ref, parse_repo
-from trunkline.sdk.remote.client import Client
+from trunkline.sdk.remote.client import BACKOFF, Client
 from trunkline.sdk.remote.filesets import FileSet
 from trunkline.sdk.remote.sources import IN_MEMORY, Held, opened, spooled
-from trunkline.sdk.remote.uploading import SMALL, TRIES, Sent, Uploader, backoff
+from trunkline.sdk.remote.uploading import SMALL, TRIES, Sent, Uploader
 from trunkline.sdk.wire.files import (
     Append,
     Apply,
@@ -112,7 +112,7 @@ class RemoteTransaction:
             done = ask()
         except CommitUnknown:
             # Its id is known, so that it can be asked what became of it by asking for it again.
-            time.sleep(backoff(TRIES))
+            time.sleep(BACKOFF.jittered(TRIES))
             done = ask()
         for writer, commit in zip(self.writers, done, strict=True):
             writer.done = commit

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trunkline.errors import NotAllowed, NotAuthenticated, TooManyRequests
+from trunkline.model.backoff import Backoff
 
 FORGET_SECONDS = 3600.0
 MOST = 20_000
@@ -27,7 +28,7 @@ class Rule:
         beyond = failures.count - self.free
         if beyond < 0:
             return 0.0
-        return failures.last + min(2.0 ** min(beyond, 30), self.longest)
+        return failures.last + Backoff(1.0, self.longest).pause(beyond + 1)
 
 
 # Who guesses at one name from one place waits soonest. The rules for a name from everywhere, and
