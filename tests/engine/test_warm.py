@@ -128,15 +128,15 @@ def test_where_a_catalog_holds_something_it_is_kept_and_nobody_else_is_served(pl
     theirs = place / "theirs"
     theirs.mkdir()
     (theirs / "mine.txt").write_text("mine")
-    pid = python(
+    found = python(
         BEGIN,
         f"""
         with start(options(conf={conf!r})) as session:
             session.spark.sql({made.format(theirs=theirs)!r}).collect()
-            print(session.jvm.process.pid)
+            print(json.dumps({{"pid": session.jvm.process.pid}}))
         """.replace("PLACE", str(place)),
     )
-    until(lambda: not is_running(pid))
+    until(lambda: not is_running(found["pid"]))
     assert warm.waiting() == []
     assert (theirs / "mine.txt").read_text() == "mine"
     assert (theirs / "t").exists() == ("/t'" in made)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from trunkline.errors import Precondition
@@ -105,8 +106,9 @@ def _members(owner: Any) -> set[str]:
     members = set(dir(owner))
     for kind in getattr(owner, "__mro__", ()):
         for member in vars(kind).values():
-            if code := getattr(member, "__code__", None):
-                members.update(code.co_names, code.co_varnames)
+            # No more is asked of others: some ask the JVM for whatever they lack.
+            if isinstance(member, FunctionType):
+                members.update(member.__code__.co_names, member.__code__.co_varnames)
     return members
 
 

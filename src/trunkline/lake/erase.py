@@ -19,7 +19,7 @@ from trunkline.lake.redact import redact
 from trunkline.lake.remains import destroy_unnamed, unnamed_copies
 from trunkline.lake.transaction import Transaction
 from trunkline.model.commits import Commit, RepoCommit, RepoKind, RepoName
-from trunkline.model.entries import Entry
+from trunkline.model.entries import Entry, line_object
 from trunkline.model.ids import id_millis, new_id
 from trunkline.model.refs import Ref
 from trunkline.storage.catalog import (
@@ -284,7 +284,7 @@ def _places_in(
         owner = RepoName(row["project"], row["name"])
         for lines in new_ranges(core.manifests.read(row["root"], row["root_hash"]), seen):
             for line in lines:
-                if line.split(b"\t", 4)[3] not in keys:
+                if line_object(line) not in keys:
                     continue
                 entry = Entry.decode(line)
                 own = row["repo"] in repos and (entry.path == path or entry.path.startswith(folder))

@@ -18,10 +18,11 @@ import zstandard
 from trunkline.lake.core import Core
 from trunkline.lake.jobobjects import LOG, PART, part_lines, replace_results
 from trunkline.lake.manifests import Lines, decompress
-from trunkline.model.entries import Entry, line_path
+from trunkline.model.entries import Entry, objects_of
 from trunkline.model.jobs import Job, JobInput, JobState
 from trunkline.model.told import Kind, said
 from trunkline.pipelines.datums_identity import CUT, SEPARATOR
+from trunkline.pipelines.datums_lines import Pointer, ResultLine
 from trunkline.storage.catalog import (
     Session,
     commits,
@@ -36,7 +37,7 @@ from trunkline.storage.objects.keys import JOBS
 
 Gone = Mapping[Place, Collection[tuple[int, str]]]
 """Where erased bytes were, and which file of which repo they made up."""
-Doomed = set[tuple[bytes, bytes]]
+Doomed = set[Pointer]
 """Results, by their part and their number in it."""
 
 MESSAGE = "(erased: it may have quoted a file that was erased)"
@@ -185,7 +186,7 @@ class _Folder:
             outputs, error = result["outputs"], result["error"]
             wrote = self._clean_outputs(result)
             if wrote:
-                doomed.add((part.encode(), b"%d" % number))
+                doomed.add(Pointer(part, number))
             if wrote or self._has_read(result):
                 self.touched.add(result["id"])
                 self._clean_message(result)
@@ -199,7 +200,7 @@ class _Folder:
     def _clean_outputs(self, result: dict[str, Any]) -> bool:
         """Whether it wrote what was erased."""
         outputs = result["outputs"]
-        if self._objects.isdisjoint(output.split("\t", 4)[3] for output in outputs):
+        if self._objects.isdisjoint(objects_of(map(str.encode, outputs))):
             return False
         entries = [Entry.decode(output.encode()) for output in outputs]
         held = {one for one in entries if place_of(one) in self._gone}
@@ -270,7 +271,7 @@ def _stop_taking_over(core: Core, doomed: Doomed) -> None:
             rows = pipelines.with_results(session)
         for row in rows:
             tree = core.manifests.read(row.results, row.results_hash)
-            split = ((line, line.split(b"\t")) for line in tree.scan(b""))
-            old = {line_path(line) for line, fields in split if (fields[3], fields[2]) in doomed}
+            lines = map(ResultLine.decode, tree.scan(b""))
+            old = {one.key for one in lines if one.pointer in doomed}
             if old and not replace_results(core, row, tree, old):
                 done = False  # a job has added to them

@@ -18,7 +18,7 @@ from trunkline.lake.jobredaction import redact_jobs
 from trunkline.lake.lease import Lease
 from trunkline.lake.manifests import INLINE_KEY, Lines, Range, Tree, range_id
 from trunkline.lake.reach import with_roots
-from trunkline.model.entries import Entry
+from trunkline.model.entries import Entry, line_object
 from trunkline.model.ids import new_id
 from trunkline.storage.catalog import Row, Session, commits, erasures, leases
 from trunkline.storage.catalog.erasures import Place, place_of
@@ -109,7 +109,7 @@ class _Clean:
 
     def _cleaned(self, lines: Lines) -> Iterator[bytes]:
         for line in lines:
-            if line.split(b"\t", 4)[3] in self._keys:
+            if line_object(line) in self._keys:
                 entry = Entry.decode(line)
                 if place_of(entry) in self._gone and (plain := entry.without_bounds()) != entry:
                     yield plain.encode()

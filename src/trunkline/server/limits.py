@@ -25,7 +25,7 @@ LARGEST_MANY = 256 << 20
 """For JSON that lists what a whole transaction or many pipelines are made of."""
 LARGEST_PUBLIC = 16 << 10
 """For what strangers may send: a name and a password. For who is known and has no role too."""
-MOST_ELEMENTS = 1_000_000
+MOST_ELEMENTS = 2_000_000
 """Values in the lists and objects of a body, whatever it is for."""
 ELEMENT_BYTES = 128
 """What one of them takes once it is read: in the body it may have two bytes."""

@@ -184,9 +184,9 @@ def test_a_flaw_is_told_in_one_short_line(world: World):
 @pytest.mark.parametrize(
     "body",
     [
-        '{"files": [' + ",".join(["[]"] * 501_000) + "]}",
-        '{"at": "\\"[\\\\", "files": [' + ",".join(["0"] * 1_001_000) + "]}",
-        "{" + ",".join(['"a":0'] * 1_001_000) + "}",
+        '{"files": [' + ",".join(["[]"] * 1_001_000) + "]}",
+        '{"at": "\\"[\\\\", "files": [' + ",".join(["0"] * 2_001_000) + "]}",
+        "{" + ",".join(['"a":0'] * 2_001_000) + "}",
     ],
     ids=range(3),
 )
@@ -195,7 +195,7 @@ def test_bodies_have_so_many_elements_at_most(world: World, body: str):
         for path in ("repos/shop/orders/known", "pipelines", "transactions/x/commit", "sql"):
             answer = client.post(f"/api/v1/{path}", content=body, headers=JSON)
             assert answer.status_code == 413, (path, answer.text)
-            assert "1,000,000 elements" in answer.text
+            assert "2,000,000 elements" in answer.text
 
 
 def test_commas_and_brackets_of_a_text_are_no_elements(world: World):
@@ -206,10 +206,9 @@ def test_commas_and_brackets_of_a_text_are_no_elements(world: World):
 
 
 @pytest.mark.parametrize("text", ['"' + r"\"" * 500_000, '"' * 1_000_001, "," + " " * 1_000_000])
-def test_elements_are_counted_in_one_pass(text: str, monkeypatch: pytest.MonkeyPatch):
-    began = time.monotonic()
-    limits._starts(text.encode())
-    assert time.monotonic() - began < 10
+@pytest.mark.timeout(60)  # looking at each place more than once would take hours
+def test_elements_are_counted_in_one_pass(text: str):
+    assert limits._starts(text.encode()) <= 1
 
 
 def test_what_elements_take_counts_as_held(world: World, monkeypatch: pytest.MonkeyPatch):
