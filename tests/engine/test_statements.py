@@ -8,6 +8,7 @@ import pytest
 
 from tests.spark import shared_session
 from trunkline.engine import statementparts as parts
+from trunkline.engine.sessions import new_session
 from trunkline.engine.sql import Desk
 from trunkline.engine.statements import UnknownFunction, run_step
 from trunkline.errors import NotAllowed
@@ -130,6 +131,33 @@ def test_a_pipeline_reads_what_it_knows_and_calls_what_spark_was_given(desk: Des
         desk._spark, desk._java, "WITH b AS (FROM a) SELECT max(theirs(id)) FROM b", ["A"]
     )
     assert found.first() == (3,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM ſales",
+        "SELECT * FROM `ſales`",
+        "SELECT * FROM `books\u0307`",
+        "WITH `\ufb01les` AS (SELECT 1) SELECT * FROM files",
+        "WITH `straße` AS (SELECT 1) SELECT * FROM strasse",
+    ],
+)
+def test_a_name_that_is_nearly_an_input_is_none(desk: Desk, text: str):
+    """Spark would look for it among the tables of its own catalog."""
+    from pyspark.errors import ParseException
+
+    with pytest.raises((NotAllowed, ParseException)):
+        run_step(desk._spark, desk._java, text, ["sales", "books"])
+
+
+def test_a_session_that_tells_upper_from_lower_case_is_judged_so(desk: Desk):
+    spark = new_session(shared_session(), {"spark.sql.caseSensitive": "true"})
+    spark.range(3).createOrReplaceTempView("a")
+    assert run_step(spark, desk._java, "SELECT * FROM a", ["a"]).count() == 3
+    for text in ("SELECT * FROM A", "WITH B AS (FROM a) FROM b"):
+        with pytest.raises(NotAllowed, match="is none"):
+            run_step(spark, desk._java, text, ["a"])
 
 
 @pytest.mark.parametrize(

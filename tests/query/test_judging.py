@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from tests.query.conftest import local
-from tests.query.texts import Queries, texts
+from tests.query.texts import BAIT, Queries, names, texts
 from trunkline import Lake
 from trunkline.errors import InvalidQuery, NotAllowed, TrunklineError
 from trunkline.query.judging import judge
@@ -40,9 +40,48 @@ CATALOG = [
     "PIVOT duckdb_views ON view_name USING count(*)",
 ]
 
+# To casefold() and to re.IGNORECASE the two names are one.
+NEARLY = [
+    'WITH "duckdb_viewſ" AS (SELECT 1 AS x) SELECT sql FROM duckdb_views',
+    'WITH "ſqlite_master" AS (SELECT 1 AS x) FROM sqlite_master',
+    'WITH "pragma_databaſe_list" AS (SELECT 1 AS x) FROM pragma_database_list',
+    'WITH "duckdb_\ufb01les" AS (SELECT 1 AS x) FROM duckdb_files',
+    'WITH "duckdb_to\u212aens" AS (SELECT 1 AS x) FROM duckdb_tokens',
+    'WITH "duckdb_vİews" AS (SELECT 1 AS x) FROM "duckdb_vi̇ews"',
+    'WITH "/etc/paſswd.csv" AS (SELECT 1 AS x) FROM "/etc/passwd.csv"',
+    'WITH "\u212aeys.csv" AS (SELECT 1 AS x) SELECT (SELECT max(x) FROM "keys.csv")',
+    'WITH "keys.csv" AS (SELECT 1 AS x) FROM recurring."keys.csv"',
+    'WITH RECURSIVE "ſ" AS (SELECT 1 AS x UNION ALL SELECT 1 FROM s) FROM "ſ"',
+]
+IN_PIVOTS = [
+    'WITH "/etc/paſswd.csv" AS (SELECT 1 AS x) PIVOT "/etc/passwd.csv" ON x USING count(*)',
+    'PIVOT (WITH "\u212a" AS (SELECT 1 AS x) FROM k) ON x USING count(*)',
+    "PIVOT orders ON id UſING sum(amount)",
+    "PIVOT (SELECT id aſ, amount FROM orders) ON id USING sum(amount)",
+]
+
+
+@pytest.mark.parametrize("text", NEARLY)
+def test_a_with_hides_only_what_duckdb_takes_for_its_name(text: str):
+    with pytest.raises(NotAllowed, match="is none"):
+        judge(duckdb.connect(), text, "", READ)
+
+
+def test_names_of_a_with_are_one_in_upper_and_lower_case():
+    for text in ('WITH "Aé" AS (SELECT 1) FROM "aé"', 'WITH "ſ" AS (SELECT 1) FROM "ſ"'):
+        judge(duckdb.connect(), text, "", READ)
+    kept = "WITH RECURSIVE x(a, b) USING KEY (a) AS (SELECT 1, 2 UNION ALL {}) FROM x"
+    judge(duckdb.connect(), kept.format("SELECT a, b FROM recurring.X WHERE false"), "", READ)
+
+
+def test_aliases_that_are_nearly_one_weigh_what_each_weighs():
+    doubled = [f"s{n} + s{n} AS s{n + 1}, 1 AS ſ{n + 1}" for n in range(DEEP)]
+    with pytest.raises(InvalidQuery, match="too large"):
+        judge(duckdb.connect(), f"SELECT 1 AS s0, {', '.join(doubled)}", "", READ)
+
 
 @local
-@pytest.mark.parametrize("text", SMUGGLED + CATALOG)
+@pytest.mark.parametrize("text", SMUGGLED + CATALOG + NEARLY + IN_PIVOTS)
 def test_what_another_parser_takes_for_text_is_refused(lake: Lake, text: str):
     with pytest.raises(TrunklineError) as caught:
         lake.sql(text, params={"1": "a"} if "$1" in text else None).rows()
@@ -141,7 +180,7 @@ def test_what_would_take_spark_long_is_refused_at_once(name: str):
 
 READ = {("s", "t"): 2}
 _NO_TEXT = re.compile("[\0\ud800-\udfff]").search
-_MAY_BE_BAIT = re.compile(r"bait|\\|&|\$", re.IGNORECASE).search
+_MAY_BE_BAIT = re.compile(rf"{BAIT}|\\|&|\$", re.IGNORECASE).search
 
 
 class Found(NamedTuple):
@@ -160,12 +199,21 @@ def is_read(text: str) -> bool:
         return False
 
 
-def check(made: Iterable[str]) -> Found:
+def baited() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config={"threads": 1})
     connection.execute("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 'a' AS a, 1 AS b")
     # Whoever calls or reads it shows it in the plan.
-    connection.execute("CREATE TABLE bait AS SELECT 'baited' AS baited")
-    connection.execute("CREATE MACRO bait(x) AS concat('baited', x::VARCHAR)")
+    connection.execute(f"CREATE TABLE {BAIT} AS SELECT 'baited' AS baited")
+    connection.execute(f"CREATE MACRO {BAIT}(x) AS concat('baited', x::VARCHAR)")
+    return connection
+
+
+def is_caught(plan: object) -> bool:
+    return re.search(f"baited|Table: [^ ]*{BAIT}", str(plan)) is not None
+
+
+def check(made: Iterable[str]) -> Found:
+    connection = baited()
     passed = []
     for text in made:
         try:
@@ -199,7 +247,7 @@ def check(made: Iterable[str]) -> Found:
         except duckdb.Error:
             continue
         bound += 1
-        assert not re.search("baited|Table: [^ ]*bait", str(plan)), text
+        assert not is_caught(plan), text
     return Found(compared, allowed, bound)
 
 
@@ -235,8 +283,26 @@ def test_no_query_is_read_in_two_ways():
     assert found.bound > 100
 
 
+def test_no_name_is_taken_for_another():
+    """A WITH hides from the judge what it hides from DuckDB, without another parser's help."""
+    connection, bound = baited(), 0
+    for text in names(Random(7), 1_000):
+        try:
+            judge(connection, text, "", READ)
+            plan = connection.execute(f"EXPLAIN {text}").fetchall()
+        except (TrunklineError, Misread, duckdb.Error):
+            continue
+        bound += 1
+        assert not is_caught(plan), text
+    assert bound > 100
+    check(names(Random(8), 1_000))
+
+
 def test_the_bait_would_be_seen():
-    with pytest.raises(Misread, match="no function bait"):
-        judge(duckdb.connect(), "SELECT bait(1)", "", READ)
-    with pytest.raises(NotAllowed, match="bait is none"):
-        judge(duckdb.connect(), "FROM bait", "", READ)
+    connection = baited()
+    with pytest.raises(Misread, match=f"no function {BAIT}"):
+        judge(connection, f"SELECT {BAIT}(1)", "", READ)
+    with pytest.raises(NotAllowed, match=f"{BAIT} is none"):
+        judge(connection, f"FROM {BAIT}", "", READ)
+    for text in (f"SELECT {BAIT}(1)", f"FROM {BAIT}"):
+        assert is_caught(connection.execute(f"EXPLAIN {text}").fetchall())

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.query.test_judging import check, is_read
-from tests.query.texts import Queries, texts
+from tests.query.texts import Queries, names, texts
 from trunkline.tables.reading import duck_tree
 
 SEEDS = 20
@@ -32,3 +32,4 @@ def test_no_text_is_read_in_two_ways(seed: int):
         count += found.compared
     # These are read by few, and have what is in no list.
     assert check(texts(chance, 2_000)).bound > 3
+    check(names(chance, 2_000))

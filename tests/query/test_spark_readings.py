@@ -8,11 +8,12 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from tests.query.texts import BAIT, Queries, texts
+from tests.query.texts import BAIT, Queries, names, texts
 from tests.spark import shared_session
 from trunkline.engine.sql import Desk
 from trunkline.engine.statements import Contents, UnknownFunction, judge
 from trunkline.errors import NotAllowed, TrunklineError
+from trunkline.model.folding import fold_spark
 from trunkline.query.names import parse
 from trunkline.query.tokens import calls, tokenize
 
@@ -28,6 +29,12 @@ def test_queries_are_read_in_one_way(tmp_path: Path):
     found = compared(Queries(is_read).texts(Random(1), 3_000), tmp_path)
     assert found.compared > 1_500
     assert found.hidden > 0
+
+
+def test_names_are_compared_as_spark_does(tmp_path: Path):
+    found = compared(names(Random(1), 1_000), tmp_path)
+    assert found.compared > 200
+    assert 0 < found.agreed < found.compared
 
 
 class Found(NamedTuple):
@@ -63,11 +70,11 @@ def compared(made: Iterable[str], folder: Path) -> Found:
         if contents is None:
             continue
         both += 1
-        functions = {name[-1].casefold() for *_, name in contents.functions}
-        tables = {name[-1].casefold() for name in contents.relations}
+        functions = {fold_spark(name[-1]) for *_, name in contents.functions}
+        tables = {fold_spark(name[-1]) for name in contents.relations}
         tokens = tokenize(text, "spark")
-        called = {token.text.casefold() for token in calls(tokens)}
-        is_hidden = BAIT in functions - called or BAIT in tables - set(map(str.casefold, views))
+        called = {fold_spark(token.text) for token in calls(tokens)}
+        is_hidden = BAIT in functions - called or BAIT in tables - set(map(fold_spark, views))
         try:
             judge(contents, views)
         except (NotAllowed, UnknownFunction):
@@ -76,7 +83,7 @@ def compared(made: Iterable[str], folder: Path) -> Found:
         agreed += 1
         assert not is_hidden, text
         assert BAIT not in functions, text
-        assert functions <= {token.text.casefold() for token in tokens}, text
+        assert functions <= {fold_spark(token.text) for token in tokens}, text
     return Found(both, agreed, hidden)
 
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tests.query.test_spark_readings import compared, is_read
-from tests.query.texts import Queries, texts
+from tests.query.texts import Queries, names, texts
 from trunkline.engine import statements
 
 SEEDS = 20
@@ -33,4 +33,5 @@ def test_many_texts_are_read_in_one_way(tmp_path: Path, seed: int):
         count, hidden = count + found.compared, hidden + found.hidden
     # These are read by few, and have what is in no list.
     hidden += compared(texts(chance, 2_000), tmp_path).hidden
+    compared(names(chance, 2_000), tmp_path)
     assert hidden > 0

@@ -4,7 +4,7 @@
 bait, and from traps alone; few are queries to anybody. `Queries` puts them together of what one
 reader takes, and changes some in one place: most are queries to it. Of a text in which a reader
 finds `BAIT` as a function or a table, every other reader has to find it too, or the text has to be
-refused.
+refused. `names` are well-formed, and have names that are nearly the bait's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
-BAIT = "bait"
+BAIT = "fishhook"
 
 _QUOTES = ("'", '"', "`", "''", '""', "``", "'''", '"""')
 _ESCAPES = ("\\", "\\\\", "\\'", '\\"', "\\`", "\\n", "\\\n", "\\\r\n", "\\\r", "\\u0027", "\\047")
@@ -50,10 +50,11 @@ _PAIRS = (
     ("'/*", "*/'"),
 )  # fmt: skip
 _BAITS = (
-    "bait(1)", "bait (1)", "`bait`(1)", '"bait"(1)', "bait\n(1)", "BAIT(1)", "bait/**/(1)",
-    "(SELECT 1 FROM bait)", "(SELECT 1 FROM `bait`)", '(SELECT 1 FROM "bait")', "(FROM bait)",
-    "(TABLE bait)", "(WITH b AS (SELECT bait(1)) SELECT * FROM b)",
-    "a.bait(1)", "exists(FROM bait)",
+    "fishhook(1)", "fishhook (1)", "`fishhook`(1)", '"fishhook"(1)', "fishhook\n(1)",
+    "FISHHOOK(1)", "fishhook/**/(1)", "(SELECT 1 FROM fishhook)", "(SELECT 1 FROM `fishhook`)",
+    '(SELECT 1 FROM "fishhook")', "(FROM fishhook)", "(TABLE fishhook)",
+    "(WITH b AS (SELECT fishhook(1)) SELECT * FROM b)",
+    "a.fishhook(1)", "exists(FROM fishhook)",
 )  # fmt: skip
 _QUERIES = (
     "SELECT 1 AS a , {} FROM t WHERE a = 'x'",
@@ -95,8 +96,9 @@ _VALUES = (
     "'é'", "＇a", "a.a", "t.a", "(SELECT 1)", "a AS `'`", "a AS \"'\"", "1 AS é",
 )  # fmt: skip
 _CALLS = (
-    "bait(1)", "bait (1)", "BAIT(1)", "`bait`(1)", '"bait"(1)', "bait/**/(1)",
-    "(SELECT 1 FROM bait)", "(SELECT a FROM `bait`)", "upper(bait(1))",
+    "fishhook(1)", "fishhook (1)", "FISHHOOK(1)", "`fishhook`(1)", '"fishhook"(1)',
+    "fishhook/**/(1)", "(SELECT 1 FROM fishhook)", "(SELECT a FROM `fishhook`)",
+    "upper(fishhook(1))",
 )  # fmt: skip
 _WRAPPED = (
     "'{}'", '"{}"', "`{}`", "/* {} */1", "-- {}\n1", "1 -- {}\n", "$${}$$", "$a${}$a$",
@@ -113,6 +115,18 @@ _FRAMES = (
     "SELECT coalesce( {} ) AS c FROM t WHERE a = 'x' LIMIT 3", "EXPLAIN SELECT {}",
     "SELECT a , {} FROM t GROUP BY ALL HAVING a > '\\' ",
 )  # fmt: skip
+
+_ALIKE = {"f": "fF", "i": "iIİı", "s": "sSſ", "h": "hH", "o": "oO", "k": "kK\u212a"}
+_NAMED = (
+    "WITH {0} AS ( SELECT 'a' AS a ) SELECT * FROM {1}",
+    "WITH {0} AS ( SELECT 'a' AS a ) SELECT a , ( SELECT max( a ) FROM {1} ) FROM {0}",
+    "WITH b AS ( SELECT 1 AS a ) , {0} AS ( FROM b ) SELECT * FROM b , {1}",
+    "WITH RECURSIVE {0} ( a ) AS ( SELECT 1 UNION ALL SELECT 2 FROM {1} ) SELECT a FROM {0}",
+    "WITH b AS ( WITH {0} AS ( SELECT 1 AS a ) SELECT a FROM {0} ) SELECT * FROM b , {1}",
+    "SELECT * FROM ( WITH {0} AS ( SELECT 1 AS a ) SELECT a FROM {1} ) s",
+    "SELECT {0}(1) FROM ( SELECT 1 AS {1} ) s",
+    "SELECT 1 AS {0} , {1} + 1 AS a",
+)
 
 
 class Queries:
@@ -156,6 +170,22 @@ def _changed(chance: Random, text: str) -> str:
         return text[:at] + text[at + 1 :]
     added = text[at] if way == 1 else chance.choice(chance.choice(_KINDS))
     return text[:at] + added + text[at:]
+
+
+def names(chance: Random, count: int) -> Iterator[str]:
+    """Texts with names that some take for one and others for two: a WITH may hide the bait."""
+    for _ in range(count):
+        mark = chance.choice(("", '"', "`"))
+        first, second = (mark + _spelled(chance) + mark for _ in range(2))
+        yield chance.choice(_NAMED).format(first, second)
+
+
+def _spelled(chance: Random) -> str:
+    """The bait, or what is like it by the rules of some language or other."""
+    if chance.random() < 0.4:
+        return BAIT
+    spelled = "".join(chance.choice(_ALIKE.get(one, one)) for one in BAIT)
+    return spelled.replace(spelled[:2], "\ufb01") if chance.random() < 0.2 else spelled
 
 
 def texts(chance: Random, count: int) -> Iterator[str]:

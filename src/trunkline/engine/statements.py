@@ -8,13 +8,14 @@ not read a second time, so nobody can mean two things by it.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trunkline.engine import statementparts as parts
 from trunkline.errors import NotAllowed
+from trunkline.model.folding import fold_spark
 from trunkline.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Contents:
     functions: tuple[tuple[str, list[Argument], int, int, tuple[str, ...]], ...]
     """Kind, arguments, first and last character, name."""
     relations: frozenset[tuple[str, ...]]
+    exact: bool = False
+    """Whether upper and lower case make two names of one: `spark.sql.caseSensitive`."""
 
     @classmethod
     def decode(cls, text: str) -> Contents:
@@ -49,6 +52,7 @@ class Contents:
             tuple(told["classes"]),
             tuple((*one[:4], tuple(one[4:])) for one in told["functions"]),
             frozenset(tuple(one[4:]) for one in told["relations"]),
+            told["exact"],
         )
 
 
@@ -98,9 +102,10 @@ def judge_step(contents: Contents, known: Collection[str]) -> None:
     for kind, arguments, start, stop, function in contents.functions:
         with suppress(UnknownFunction):
             _judge_function(kind, arguments, start, stop, ".".join(function).lower())
-    tables = {name.casefold() for name in known}
+    fold: Callable[[str], str] = str if contents.exact else fold_spark
+    tables = set(map(fold, known))
     for name in sorted(contents.relations):
-        if len(name) > 1 or name[0].casefold() not in tables:
+        if len(name) > 1 or fold(name[0]) not in tables:
             raise NotAllowed(
                 f'SQL of a pipeline may only read its inputs: "{".".join(name)}" is none.',
                 hint="Name it as an input of the pipeline.",
@@ -116,9 +121,8 @@ def judge(contents: Contents, views: Collection[str], places: bool = False) -> N
         _judge_parts(contents.classes, parts.CLASSES)
     for kind, arguments, start, stop, function in contents.functions:
         _judge_function(kind, arguments, start, stop, ".".join(function).lower())
-    # As Spark has it, upper and lower case are the same.
-    given = {(name.lower(),) for name in views}
-    read = {tuple(map(str.lower, one)) for one in contents.relations}
+    given = {(fold_spark(name),) for name in views}
+    read = {tuple(map(fold_spark, one)) for one in contents.relations}
     if odd := sorted(given ^ read):
         raise NotAllowed(
             f'This query can be read in two ways: "{".".join(odd[0])}" is a table in one of them.',

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from trunkline.model.folding import fold_spark
 from trunkline.pipelines.sql_tokens import QUOTED, WORD, Token
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Name(NamedTuple):
 
     @property
     def is_file(self) -> bool:
-        return self.folder.lower() in _FORMATS
+        return fold_spark(self.folder) in _FORMATS
 
 
 class Found(NamedTuple):
@@ -86,7 +87,7 @@ def _named(tree: exp.Expr) -> Iterator[Name]:
 
 def _is_cte(table: exp.Table) -> bool:
     """Whether a WITH around it has the name: before it, or itself where that is recursive."""
-    wanted = table.name.casefold()
+    wanted = fold_spark(table.name)
     inside: list[exp.Expr] = [table]
     node = table.parent
     while node is not None:
@@ -95,7 +96,7 @@ def _is_cte(table: exp.Table) -> bool:
             own = any(cte is one for one in inside)
             if own and not cte.parent.args.get("recursive"):
                 break
-            if cte.alias.casefold() == wanted:
+            if fold_spark(cte.alias) == wanted:
                 return True
             if own:
                 break
@@ -106,7 +107,7 @@ def _is_cte(table: exp.Table) -> bool:
 
 def _scanned(code: Sequence[Token]) -> Iterator[Name]:
     """Names where tables stand, as far as the tokens tell; CTEs of the statement left out."""
-    known = {token.name.casefold() for i, token in enumerate(code) if _defines(code, i)}
+    known = {fold_spark(token.name) for i, token in enumerate(code) if _defines(code, i)}
     for i in _table_places(code):
         parts = [code[i]]
         while _text(code, i + 1) == "." and i + 2 < len(code) and code[i + 2].is_name:
@@ -115,7 +116,7 @@ def _scanned(code: Sequence[Token]) -> Iterator[Name]:
         if _text(code, i + 1) == "(":
             continue
         folder = ".".join(part.name for part in parts[:-1])
-        if folder or parts[0].name.casefold() not in known:
+        if folder or fold_spark(parts[0].name) not in known:
             yield Name(parts[-1].name, folder, parts[0].start)
 
 

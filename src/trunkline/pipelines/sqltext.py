@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, NoReturn
 
 from trunkline.errors import TrunklineError
+from trunkline.model.folding import fold_spark
 from trunkline.model.paths import validate_name
 from trunkline.model.suggest import did_you_mean, shown
 from trunkline.pipelines.sql_fill import check_params, fill
@@ -94,7 +95,7 @@ class Script:
     @property
     def reads(self) -> tuple[str, ...]:
         """The names of inputs it reads, each once, as they are written."""
-        return tuple({read.name.casefold(): read.name for read in self.found}.values())
+        return tuple({fold_spark(read.name): read.name for read in self.found}.values())
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -112,14 +113,14 @@ def parse(sql: str, *, where: str) -> Script:
 
 def check_reads(script: Script, inputs: Sequence[str], where: str) -> None:
     """Refuse reading what is no input, and steps that are called as one."""
-    known = {name.casefold() for name in inputs}
+    known = set(map(fold_spark, inputs))
     hint = f"Its inputs: {', '.join(inputs)}."
     for step in script.steps:
-        if step.name.casefold() in known:
+        if fold_spark(step.name) in known:
             at = _offset(script.sql, step.line, step.column)
             refuse(script.sql, at, where, f'"{step.name}" is an input already.',
                    f"Give the {step.kind} another name.")  # fmt: skip
-    unknown = [read for read in script.found if read.name.casefold() not in known]
+    unknown = [read for read in script.found if fold_spark(read.name) not in known]
     if script.doubt >= 0:
         if len(unknown) == len(script.found):
             refuse(script.sql, script.doubt, where, "this cannot be read as SQL.")
@@ -209,7 +210,7 @@ class _Parser:
             validate_name(kind, token.name)
         except TrunklineError as error:
             self.refuse(token, error.message, error.hint)
-        if any(step.name.casefold() == token.name.casefold() for step in self.steps):
+        if any(fold_spark(step.name) == fold_spark(token.name) for step in self.steps):
             self.refuse(token, f'"{token.name}" is made twice.', "Give one another name.")
         return token.name
 
@@ -229,7 +230,7 @@ class _Parser:
         start, end = query[0].start, query[-1].end
         text = self.sql[start:end]
         found = reads(text, query)
-        steps = {step.name.casefold() for step in self.steps if step.name}
+        steps = {fold_spark(step.name) for step in self.steps if step.name}
         for read in found.names:
             if read.is_file:
                 refuse(self.sql, read.at, self.where, "a pipeline reads its inputs, not files.",
@@ -238,7 +239,7 @@ class _Parser:
                 whole = f"{read.folder}.{read.name}"
                 refuse(self.sql, read.at, self.where, f"{shown(whole)} is no input: it has a dot.",
                        "Inputs are read by their name alone.")  # fmt: skip
-            if read.name.casefold() not in steps:
+            if fold_spark(read.name) not in steps:
                 self.found.append(Read(read.name, read.at))
         if found.doubt >= 0 and self.doubt < 0:
             self.doubt = found.doubt

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import Conflict, NotAllowed, NotFound, Precondition, TrunklineError, Usage
 from trunkline.lake.core import Core
+from trunkline.model.folding import FOLDS
 from trunkline.query.ducks import Version, schema, views_of
 from trunkline.query.kept import Kept
 from trunkline.query.listing import Listing, described
@@ -122,12 +123,12 @@ def _tables(
     asked: Query, lookup: Lookup, sources: tuple[Source, ...]
 ) -> tuple[dict[str, Table], dict[str, Version]]:
     """Each view with its table; views that differ only in case would be one to an engine."""
+    fold = FOLDS[asked.dialect]
     views: dict[str, Source] = {}
     tables: dict[str, Table] = {}
     versions: dict[str, Version] = {}
     for source in sources:
-        folded = source.view.casefold()
-        held = views.setdefault(folded, source)
+        held = views.setdefault(fold(source.view), source)
         if (held.repo, held.path, held.commit.id) != (source.repo, source.path, source.commit.id):
             raise Conflict(
                 f'"{held.view}" and "{source.view}" differ only in case.',

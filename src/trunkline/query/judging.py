@@ -8,6 +8,7 @@ from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
 from trunkline.errors import InvalidQuery, NotAllowed
+from trunkline.model.folding import fold_duckdb
 from trunkline.query.tokens import calls, kind, tokenize
 from trunkline.tables.reading.duck_functions import COPYING, is_denied
 from trunkline.tables.reading.duck_tree import (
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _CATALOG = ("duckdb_", "pragma_", "sqlite_", "pg_", "information_schema")
 _BEGINS = re.compile(r"\s*[A-Za-z]")
 _SEVERAL_WORDS = re.compile(r"[A-Za-z]+(\s+[A-Za-z]+)+")
+_FREE = ("IDENTIFIER", "STRING", "VAR")
+"""Words of any letters: names and texts."""
 _MOST_IN_PIVOT = 5_000
 _MOST_COPIES = 8
 
@@ -67,7 +70,7 @@ def _check_pivot(connection: DuckDBPyConnection, text: str) -> None:
         shown = kinds[0] if len(kinds) == 1 else "this"
         raise NotAllowed(f"SQL may only read: {shown} is not a query.", hint=READ_ONLY)
     tokens = tokenize(text, "duckdb")
-    words = [token.text.casefold() for token in tokens]
+    words = [fold_duckdb(token.text) for token in tokens]
     if "pivot" not in words or "explain" in words or not _same_words(text, tokens):
         raise InvalidQuery("This PIVOT cannot be checked.", hint="Name its values: ON x IN (1, 2).")
     for call in calls(tokens):
@@ -87,6 +90,8 @@ def _same_words(text: str, tokens: Sequence[Token]) -> bool:
 
     place_of = dict(zip(accumulate((len(one.encode()) for one in text), initial=0), count()))
     seen = {place_of.get(at, -1): sort for at, sort in duckdb.tokenize(text)}
+    if not all(token.text.isascii() or kind(token) in _FREE for token in tokens):
+        return False  # "uſing" is a word of SQL to sqlglot, and a name to DuckDB
     starts = {token.start for token in tokens}
     inside = {place: token for token in tokens for place in range(token.start + 1, token.end + 1)}
     for place, sort in seen.items():

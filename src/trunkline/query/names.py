@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import InvalidQuery, NotAllowed
+from trunkline.model.folding import FOLDS
 from trunkline.query import readonly
 from trunkline.query.bounds import check_bounds
 from trunkline.query.edits import Edit, Edited
@@ -116,9 +117,9 @@ def _read(text: str, dialect: str) -> Query:
     edits += [Edit(one.start, one.end, quote(str(one), dialect)) for one in (*pins, *quoted)]
     edited = Edited(text).apply([*edits, Edit(0, len(explain), " " * len(explain))])
     tree = _parsed(edited, dialect)
-    readonly.check_tree(tree)
+    readonly.check_tree(tree, dialect)
     marked = {edited.original(place): one for place, one in _places(edited, pins)}
-    return Query(edited, tree, tuple(_tables(edited, tree, marked)), dialect, explain)
+    return Query(edited, tree, tuple(_tables(edited, tree, marked, dialect)), dialect, explain)
 
 
 def quote(name: str, dialect: str) -> str:
@@ -192,7 +193,9 @@ def _places(edited: Edited, pins: Sequence[Named]) -> list[tuple[int, Named]]:
     ]
 
 
-def _tables(edited: Edited, tree: exp.Expression, pins: dict[int, Named]) -> list[Named]:
+def _tables(
+    edited: Edited, tree: exp.Expression, pins: dict[int, Named], dialect: str
+) -> list[Named]:
     from sqlglot import exp
 
     found = []
@@ -206,7 +209,7 @@ def _tables(edited: Edited, tree: exp.Expression, pins: dict[int, Named]) -> lis
                 f"SQL may not read the file {edited.text[start:end]}.",
                 hint="Put files into a repo to query them: trunkline put.",
             )
-        if len(parts) == 1 and _is_local(table, parts[0].name):
+        if len(parts) == 1 and _is_local(table, parts[0].name, dialect):
             continue
         pin = pins.get(edited.original(start))
         names = pin.parts if pin else tuple(part.name for part in parts)
@@ -217,11 +220,12 @@ def _tables(edited: Edited, tree: exp.Expression, pins: dict[int, Named]) -> lis
     return sorted(found, key=lambda one: one.start)
 
 
-def _is_local(table: exp.Expression, name: str) -> bool:
+def _is_local(table: exp.Expression, name: str, dialect: str) -> bool:
     """Whether the name is that of a WITH that can be seen from there."""
     from sqlglot import exp
 
-    folded = name.casefold()
+    fold = FOLDS[dialect]
+    folded = fold(name)
     node: Any = table
     inside: Any = None
     while node.parent is not None:
@@ -236,7 +240,7 @@ def _is_local(table: exp.Expression, name: str) -> bool:
             last = seen.index(inside)
             seen = seen[: last + 1] if clause.recursive else seen[:last]
             inside = None
-        if any(one.alias.casefold() == folded for one in seen):
+        if any(fold(one.alias) == folded for one in seen):
             return True
     return False
 
@@ -245,10 +249,11 @@ def _shortened(query: Query) -> list[Edit]:
     """Columns such as shop.items.price: the table is known as items once it is a view."""
     from sqlglot import exp
 
-    dotted = {tuple(map(str.casefold, one.parts)) for one in query.tables if len(one.parts) > 1}
+    fold = FOLDS[query.dialect]
+    dotted = {tuple(map(fold, one.parts)) for one in query.tables if len(one.parts) > 1}
     edits = []
     for column in query.tree.find_all(exp.Column) if dotted else ():
         parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
-        if len(parts) > 2 and tuple(part.name.casefold() for part in parts[:-1]) in dotted:
+        if len(parts) > 2 and tuple(fold(part.name) for part in parts[:-1]) in dotted:
             edits.append(Edit(parts[0].meta["start"], parts[-2].meta["start"], ""))
     return edits

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from trunkline.errors import InvalidQuery, NotAllowed
+from trunkline.model.folding import FOLDS, fold_spark
 from trunkline.query.edits import Edit
 from trunkline.query.tokens import calls, kind, wrong
 from trunkline.tables.reading.duck_tree import READ_ONLY, denied
@@ -57,20 +58,19 @@ def check_words(text: str, tokens: Sequence[Token], dialect: str) -> list[Edit]:
             hint="DESCRIBE orders shows the columns of a table.",
         )
     for call in calls(tokens) if dialect == "spark" else ():
-        refuse_function(call.text)
+        refuse_function(fold_spark(call.text))
     for token, following in pairwise(tokens):
         if token.text.upper() == "USING" and kind(following) == "STRING":
             raise NotAllowed("SQL may not start programs (TRANSFORM … USING).", hint=READ_ONLY)
     return [Edit(end.start, end.end + 1, " ") for end in ends]
 
 
-def refuse_function(name: str) -> None:
-    folded = name.casefold()
+def refuse_function(folded: str) -> None:
     if folded in _DENIED or folded.startswith(_DENIED_STARTS):
         raise denied(folded)
 
 
-def check_tree(tree: exp.Expression) -> None:
+def check_tree(tree: exp.Expression, dialect: str) -> None:
     """Refuse what changes something, however deep it hides, and sources that are no tables."""
     from sqlglot import exp
 
@@ -92,7 +92,7 @@ def check_tree(tree: exp.Expression) -> None:
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Func):
             name = table.this.name if isinstance(table.this, exp.Anonymous) else ""
-            name = name or table.this.sql_name()
-            if name.casefold() not in _SOURCES:
+            name = FOLDS[dialect](name or table.this.sql_name())
+            if name not in _SOURCES:
                 refuse_function(name)
-                raise NotAllowed(f"SQL may not read from {name.lower()}().", hint=READ_ONLY)
+                raise NotAllowed(f"SQL may not read from {name}().", hint=READ_ONLY)

@@ -6,6 +6,8 @@ neither: they are refused, and a test asks where they belong.
 
 from __future__ import annotations
 
+from trunkline.model.folding import fold_duckdb
+
 _OPERATORS = """
     != ! !__postfix !~~ !~~* % & && * ** + - ->> / // < <-> << <= <=> <@ = > >= >> @ @> ^ ^@
     | || ~ ~~ ~~* ~~~
@@ -127,10 +129,10 @@ COPYING = frozenset(
 
 
 def is_allowed(name: str) -> bool:
-    folded = name.casefold()
+    folded = fold_duckdb(name)
     return folded in ALLOWED or folded.startswith(_ALLOWED_STARTS)
 
 
 def is_denied(name: str) -> bool:
-    folded = name.casefold()
+    folded = fold_duckdb(name)
     return not is_allowed(folded) and (folded in _DENIED or folded.startswith(_DENIED_STARTS))

@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trunkline.errors import InvalidQuery, NotAllowed
+from trunkline.model.folding import fold_duckdb
 from trunkline.model.suggest import did_you_mean
 from trunkline.tables.reading.duck_functions import (
     ALLOWED,
@@ -52,14 +53,18 @@ Node = Mapping[str, Any]
 
 
 class _With(NamedTuple):
-    """How many columns a WITH has, and how many joins are written out again where it is read."""
+    """How many columns a WITH has, and how many joins are written out again where it is read.
+
+    While its own rows are computed it recurs: `recurring.name` is what it has so far.
+    """
 
     columns: int
     joins: int = 0
+    recurs: bool = False
 
 
 Scope = Mapping[str, _With]
-"""Each WITH that can be seen, by its name in lower case."""
+"""Each WITH that can be seen, by its name as DuckDB compares it."""
 
 
 class Misread(Exception):
@@ -176,7 +181,7 @@ class _Check:
             weight += found.weight + self._expressions(
                 {key: one for key, one in entry["value"].items() if key != "query_node"}, scope
             )
-            scope[entry["key"].casefold()] = _With(found.columns, joins)
+            scope[fold_duckdb(entry["key"])] = _With(found.columns, joins)
         kind = node["type"]
         if kind == "SELECT_NODE":
             size = self._select(node, scope)
@@ -189,7 +194,7 @@ class _Check:
             size = _Size(columns, sum(one.weight for one in sizes))
         elif kind == "RECURSIVE_CTE_NODE":
             first = self.query(node["left"], scope)
-            scope[node["cte_name"].casefold()] = _With(first.columns)
+            scope[fold_duckdb(node["cte_name"])] = _With(first.columns, recurs=True)
             then = self.query(node["right"], scope)
             size = _Size(first.columns, first.weight + then.weight)
         else:
@@ -212,7 +217,7 @@ class _Check:
             weight += own * several
             if alias := item.get("alias"):
                 # What is named here may be used beside it, and is copied there.
-                aliases[alias.casefold()] = own
+                aliases[fold_duckdb(alias)] = own
             _bounded(_Size(columns, weight))
         for key in ("where_clause", "group_expressions", "having", "qualify"):
             weight += self._expressions(node[key], scope, aliases)
@@ -235,7 +240,7 @@ class _Check:
         if kind == "TABLE_FUNCTION":
             called = node["function"]
             name = str(called.get("function_name", ""))
-            if called.get("class") != "FUNCTION" or name.casefold() not in SOURCES:
+            if called.get("class") != "FUNCTION" or fold_duckdb(name) not in SOURCES:
                 raise _no_source(name)
             return _Size(8, self._expression(called, scope, {}))
         if kind == "EXPRESSION_LIST":
@@ -263,8 +268,8 @@ class _Check:
     def _table(self, node: Node, scope: Scope) -> int:
         path = tuple(node["qualified_name"]["path"])
         if node["at_clause"] is None:
-            local = len(path) == 1 or (len(path) == 2 and path[0] == "recurring")
-            if local and (found := scope.get(path[-1].casefold())) is not None:
+            found = scope.get(fold_duckdb(path[-1]))
+            if found and (len(path) == 1 or (path[:-1] == ("recurring",) and found.recurs)):
                 self._join(found.joins)
                 return found.columns
             if len(path) == 2 and path in self._views:
@@ -289,7 +294,7 @@ class _Check:
             names = node["column_names"]
             if len(names) > MOST_PARTS:
                 raise _too_large(f"a name of more than {MOST_PARTS} parts")
-            return aliases.get(names[0].casefold(), 1) if len(names) == 1 else 1
+            return aliases.get(fold_duckdb(names[0]), 1) if len(names) == 1 else 1
         if kind in ("FUNCTION", "WINDOW"):
             self._call(node)
         weight = 1
@@ -310,12 +315,12 @@ class _Check:
             raise Misread(f"There is no function {name}().{near}", place)
         if node.get("export_state"):
             raise NotAllowed("SQL may not take the state of an aggregate.", hint=READ_ONLY)
-        self.called.add(name.casefold())
+        self.called.add(fold_duckdb(name))
 
 
 def denied(name: str) -> NotAllowed:
     return NotAllowed(
-        f"SQL may not call {name.casefold()}(): it reads more than tables of the lake.",
+        f"SQL may not call {fold_duckdb(name)}(): it reads more than tables of the lake.",
         hint=_FILES,
     )
 
@@ -323,7 +328,7 @@ def denied(name: str) -> NotAllowed:
 def _no_source(name: str) -> NotAllowed:
     if is_denied(name):
         return denied(name)
-    return NotAllowed(f"SQL may not read from {name.casefold()}().", hint=READ_ONLY)
+    return NotAllowed(f"SQL may not read from {fold_duckdb(name)}().", hint=READ_ONLY)
 
 
 def _below(found: object) -> Iterator[Node]:
@@ -365,7 +370,7 @@ def _copies(node: Node) -> int:
         return 1
     if any(one["expression"]["class"] == "LAMBDA" for one in node["arguments"]):
         return 2
-    return 3 if node["function_name"].casefold() in COPYING else 1
+    return 3 if fold_duckdb(node["function_name"]) in COPYING else 1
 
 
 def _bounded(size: _Size) -> _Size:

@@ -66,14 +66,14 @@ public final class Statement {
 
     /** What is in an expression that stands for itself, as JSON. */
     public static String expression(SparkSession session, String text) throws Exception {
-        Contents found = new Contents();
+        Contents found = new Contents(session);
         found.add(within(session, new ReadExpression(session, text)), null);
         return found.told.toString();
     }
 
     /** What is in it, as JSON: classes by name; functions, hints and relations with their places. */
     public String contents() {
-        Contents found = new Contents();
+        Contents found = new Contents(session);
         found.add(plan, null);
         return found.told.toString();
     }
@@ -197,7 +197,13 @@ public final class Statement {
         private final ArrayNode relations = told.putArray("relations");
         private final Set known = new HashSet();
         private final Map seen = new IdentityHashMap();
+        private final boolean exact;
         private TreeNode last;
+
+        Contents(SparkSession session) {
+            exact = session.sessionState().conf().caseSensitiveAnalysis();
+            told.put("exact", exact);
+        }
 
         /** All that can be reached from a value: what Spark does not list as children too. */
         void add(Object value, Scope scope) {
@@ -276,8 +282,9 @@ public final class Statement {
                 name("UnresolvedRelation.isStreaming");
             }
             if (parts.length() == 1) {
+                String own = (String) parts.apply(0);
                 for (Scope known = scope; known != null; known = known.outer) {
-                    if (known.name.equalsIgnoreCase((String) parts.apply(0))) {
+                    if (exact ? known.name.equals(own) : known.name.equalsIgnoreCase(own)) {
                         return;
                     }
                 }
