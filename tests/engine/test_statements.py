@@ -8,7 +8,7 @@ import pytest
 
 from tests.spark import shared_session
 from trunkline.engine import statementparts as parts
-from trunkline.engine.sessions import new_session
+from trunkline.engine.sessions import new_session, own_session
 from trunkline.engine.sql import Desk
 from trunkline.engine.statements import UnknownFunction, run_step
 from trunkline.errors import NotAllowed
@@ -103,6 +103,18 @@ REFUSED = [
     "DESCRIBE FUNCTION reflect",
     "CALL system.a()",
 ]
+# What Spark takes for its own, whoever looks at it letter by letter, and what it may take for that.
+BEFORE = (
+    "builtin", "system.builtin", "`SYSTEM`.Builtin", "`ſystem`.`builtin`", "`system`.`buİltin`",
+    "`buıltin`", "session",
+)  # fmt: skip
+LOOKED_INTO = parts.DENIED | parts.SCHEMAS.keys() | parts.MOST_ARGUMENTS.keys()
+REFUSED += [
+    f"SELECT {before}.{text.removeprefix('SELECT ')}"
+    for text in REFUSED
+    if text.removeprefix("SELECT ").partition("(")[0] in LOOKED_INTO
+    for before in BEFORE
+]
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +183,9 @@ def test_a_session_that_tells_upper_from_lower_case_is_judged_so(desk: Desk):
         ("SELECT sum(x) FROM range(2) LATERAL VIEW explode(array(1, 2)) t AS x", 6),
         ("SELECT from_xml('<p><a>1</a></p>', 'a int').a", 1),
         ("SELECT from_json('{\"a\": 1}', 'a int').a", 1),
+        ("SELECT builtin.from_json('{\"a\": 1}', 'a int').a", 1),
+        ("SELECT from_json('{\"a\": 1}', builtin.schema_of_json('{\"a\": 1}')).a", 1),
+        ("SELECT system.builtin.abs(-1)", 1),
         ("SELECT from_json('{\"a\": 1}', schema_of_json('{\"a\": 1}')).a", 1),
         ("SELECT variant_get(parse_json('{\"a\": 1}'), '$.a', 'int')", 1),
         ("DESCRIBE SELECT 1 AS a", "a"),
@@ -208,14 +223,19 @@ def test_every_function_of_spark_was_looked_at(desk: Desk):
         assert offered - own == set()
 
 
-@pytest.mark.parametrize("text", [f"SELECT reflect{HOME}", "SELECT input_file_name()"])
-def test_the_session_has_no_such_functions(desk: Desk, text: str):
+@pytest.mark.parametrize("before", ["", "builtin.", "system.builtin."])
+@pytest.mark.parametrize("called", [f"reflect{HOME}", "input_file_name()"])
+def test_sessions_for_what_is_judged_have_no_such_functions(desk: Desk, before: str, called: str):
     """As if what is refused had passed; other sessions of the same Spark have them."""
     from pyspark.errors import AnalysisException
 
-    with pytest.raises(AnalysisException, match="UNRESOLVED_ROUTINE"):
-        desk._spark.sql(text)
-    assert shared_session().spark.sql(text).count() == 1
+    text = f"SELECT {before}{called}"
+    with own_session(shared_session(), "steps", {}, judged=True) as steps:
+        for spark in (desk._spark, steps):
+            with pytest.raises(AnalysisException, match=r"ROUTINE|SCHEMA_NOT_FOUND"):
+                spark.sql(text)
+    with own_session(shared_session(), "steps", {}) as code:
+        assert code.sql(text).count() == 1
 
 
 def test_settings_and_variables_are_not_put_into_texts(desk: Desk):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trunkline.engine import sqlerrors
+from trunkline.engine.statementparts import DENIED
 from trunkline.errors import Precondition
 from trunkline.model.best_effort import BestEffort
 from trunkline.pipelines.sparksettings import OURS, is_foreign
@@ -23,12 +24,14 @@ NO_SETTINGS: Mapping[str, str] = {}
 
 
 @contextlib.contextmanager
-def own_session(session: Session, version: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """The session of one version of a pipeline, for one call at a time."""
-    version = f"{version}:{sorted(conf.items())}"
+def own_session(
+    session: Session, version: str, conf: Mapping[str, str], *, judged: bool = False
+) -> Iterator[SparkSession]:
+    """The session of one version of a pipeline, for one call at a time; see `judged_session`."""
+    version = f"{version}:{judged}:{sorted(conf.items())}"
     spark = session.spares.pop(version)
     if spark is None:
-        spark = new_session(session, conf)
+        spark = (judged_session if judged else new_session)(session, conf)
     else:
         settle(spark, conf)  # whatever the call before set in it
     # What a function finds by SparkSession.active() is this one, in this thread.
@@ -62,6 +65,20 @@ def new_session(session: Session, conf: Mapping[str, str] = NO_SETTINGS) -> Spar
     """A session whose settings are ours and `conf`, whoever's Spark it is in."""
     spark = session.spark.newSession()
     settle(spark, conf)
+    return spark
+
+
+def judged_session(session: Session, conf: Mapping[str, str] = NO_SETTINGS) -> SparkSession:
+    """A new session for SQL that is judged, without the functions that no such SQL may call.
+
+    None that was judged calls them: this is for what nobody has thought of.
+    """
+    spark = new_session(session, conf)
+    if not session.is_connect:
+        from trunkline.engine.tables import classes
+
+        java = classes(session).Statement
+        java.dropFunctions(spark._jsparkSession, " ".join(sorted(DENIED)))
     return spark
 
 

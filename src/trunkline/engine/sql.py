@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trunkline.engine import statements, tables
 from trunkline.engine.failures import hush
 from trunkline.engine.session import Session
-from trunkline.engine.sessions import new_session
-from trunkline.engine.statementparts import DENIED
+from trunkline.engine.sessions import judged_session
 from trunkline.errors import Precondition
 from trunkline.model.best_effort import BestEffort
 from trunkline.model.recent import Recent
@@ -48,10 +47,8 @@ class Desk:
             )
         hush()
         self._session = session
-        self._spark = new_session(session)
+        self._spark = judged_session(session)
         self._java = tables.classes(session).Statement
-        # Nothing that was judged calls them: this is for what nobody has thought of.
-        self._java.dropFunctions(self._spark._jsparkSession, " ".join(sorted(DENIED)))
         self._frames: Recent[Hashable, DataFrame] = Recent(_MOST_FRAMES)
         self._shown: dict[str, Hashable] = {}
         self._handed_out = False

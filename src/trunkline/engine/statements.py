@@ -8,8 +8,8 @@ not read a second time, so nobody can mean two things by it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Argument = str | list[str] | None
 """A text that is written out, the name of a function that is called there, or anything else."""
+_OWN = re.compile(r"\A(system\.)?builtin\.")
 _HINT = "It reads tables of the lake and changes nothing; --into writes what a query gives."
 
 
@@ -99,9 +100,12 @@ def judge_step(contents: Contents, known: Collection[str]) -> None:
     Functions that are not Spark's are those of who set it up, and may be called.
     """
     _judge_parts(contents.classes, parts.CLASSES)
-    for kind, arguments, start, stop, function in contents.functions:
-        with suppress(UnknownFunction):
-            _judge_function(kind, arguments, start, stop, ".".join(function).lower())
+    for called in contents.functions:
+        try:
+            _judge_function(*called)
+        except UnknownFunction as unknown:
+            if not _may_be_theirs(called[-1]):
+                raise NotAllowed(str(unknown)) from None
     fold: Callable[[str], str] = str if contents.exact else fold_spark
     tables = set(map(fold, known))
     for name in sorted(contents.relations):
@@ -119,8 +123,8 @@ def judge(contents: Contents, views: Collection[str], places: bool = False) -> N
         _judge_parts(others, parts.CLASSES | parts.MODES)
     else:
         _judge_parts(contents.classes, parts.CLASSES)
-    for kind, arguments, start, stop, function in contents.functions:
-        _judge_function(kind, arguments, start, stop, ".".join(function).lower())
+    for called in contents.functions:
+        _judge_function(*called)
     given = {(fold_spark(name),) for name in views}
     read = {tuple(map(fold_spark, one)) for one in contents.relations}
     if odd := sorted(given ^ read):
@@ -136,31 +140,47 @@ def _judge_parts(classes: Iterable[str], allowed: Collection[str]) -> None:
             raise NotAllowed(f"SQL may only read: {_shown(name)} is not a query.", hint=_HINT)
 
 
-def _judge_function(kind: str, arguments: list[Argument], start: int, stop: int, name: str) -> None:
-    if name.rpartition(".")[2] in parts.DENIED:
+def _judge_function(
+    kind: str, arguments: list[Argument], start: int, stop: int, called: tuple[str, ...]
+) -> None:
+    name = _function(called)
+    # Whatever is in front of it, which Spark compares by rules of its own, it may be Spark's.
+    last = name.rpartition(".")[2]
+    if last in parts.DENIED:
         raise NotAllowed(
             f"SQL may not call {name}(): it reads more than tables of the lake.",
             hint="Put files into a repo to query them: trunkline put.",
         )
-    offered = {"scalar": parts.FUNCTIONS, "table": parts.TABLE_FUNCTIONS, "hint": parts.HINTS}
-    if name not in offered.get(kind, ()):
-        if kind in ("scalar", "table"):
-            raise UnknownFunction(name, start, stop)
-        raise NotAllowed(f"SQL may not use the {kind} {name}.", hint=_HINT)
-    if len(arguments) > parts.MOST_ARGUMENTS.get(name, len(arguments)):
+    if len(arguments) > parts.MOST_ARGUMENTS.get(last, len(arguments)):
         raise NotAllowed(f"SQL may not give {name}() options: they can name files.", hint=_HINT)
-    for schema in arguments[parts.SCHEMAS[name] :][:1] if name in parts.SCHEMAS else ():
+    for schema in arguments[parts.SCHEMAS[last] :][:1] if last in parts.SCHEMAS else ():
         if not _is_schema(schema):
             raise NotAllowed(
                 f"SQL may give {name}() no type but one that is written out.",
                 hint="As in from_json(text, 'id int, name string').",
             )
+    offered = {"scalar": parts.FUNCTIONS, "table": parts.TABLE_FUNCTIONS, "hint": parts.HINTS}
+    if name not in offered.get(kind, ()):
+        if kind in ("scalar", "table"):
+            raise UnknownFunction(name, start, stop)
+        raise NotAllowed(f"SQL may not use the {kind} {name}.", hint=_HINT)
+
+
+def _function(called: Sequence[str]) -> str:
+    """A function's name; one that says it is Spark's own is the same without that."""
+    return _OWN.sub("", fold_spark(".".join(called)))
+
+
+def _may_be_theirs(called: Sequence[str]) -> bool:
+    """Whether a function that is not offered may be somebody's own, and no other one of Spark's."""
+    before = fold_spark(".".join(called[:-1]))
+    return before.isascii() and before not in ("builtin", "system.builtin")
 
 
 def _is_schema(given: Argument) -> bool:
     if isinstance(given, str):
         return "{" not in given
-    return given is not None and len(given) == 1 and given[0].lower() in parts.SCHEMAS_OF
+    return given is not None and _function(given) in parts.SCHEMAS_OF
 
 
 def _shown(name: str) -> str:

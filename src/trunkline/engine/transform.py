@@ -119,7 +119,7 @@ def run(session: Session, task: TableTask) -> dict[str, TableResult]:
     """Call it and write what it gives; by output table, "" being the one at the root."""
     began = time.perf_counter()
     with (
-        own_session(session, task.version, task.conf) as spark,
+        own_session(session, task.version, task.conf, judged=bool(task.steps)) as spark,
         sqlerrors.in_words(task.inputs),
     ):
         frames = {

@@ -55,9 +55,11 @@ _FORBIDDEN = {
 
 def forbidden(token: Token, after: Token) -> tuple[str, str] | None:
     """What is wrong with two tokens, and what to do, if they run what is no SQL."""
-    called = token.name.lower() if token.is_name and after.text == "(" else ""
-    if called in _FORBIDDEN:
-        return f"{called} is not possible in a pipeline: it {_FORBIDDEN[called]}.", ""
+    # A function is called in lower case; words of SQL, as IDENTIFIER, are read in upper case.
+    names = (fold_spark(token.name), token.upper.lower()) if after.text == "(" else ()
+    for called in names if token.is_name else ():
+        if called in _FORBIDDEN:
+            return f"{called} is not possible in a pipeline: it {_FORBIDDEN[called]}.", ""
     if token.upper == "USING" and after.kind == STRING:
         return "USING a program is not possible in a pipeline.", "Write a pipeline with cmd."
     return None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from trunkline.engine import sqlerrors, tables, transform
 from trunkline.engine.buckets import spark_uri
 from trunkline.engine.columns import column_lineage
-from trunkline.engine.sessions import new_session, releasing
+from trunkline.engine.sessions import judged_session, new_session, releasing
 from trunkline.engine.sparktypes import refuse_types
 from trunkline.engine.streaming.failures import in_words
 from trunkline.engine.streaming.task import BatchResult, StreamTask
@@ -263,7 +263,8 @@ def _own_session(session: Session, task: StreamTask) -> SparkSession:
         "spark.sql.streaming.numRecentProgressUpdates": "2",
         "spark.sql.streaming.metricsEnabled": "false",
     }
-    return new_session(session, {**ours, **task.call.conf})
+    make = judged_session if task.call.steps else new_session
+    return make(session, {**ours, **task.call.conf})
 
 
 def _frames(
