@@ -232,7 +232,7 @@ def test_sessions_for_what_is_judged_have_no_such_functions(desk: Desk, before: 
     text = f"SELECT {before}{called}"
     with own_session(shared_session(), "steps", {}, judged=True) as steps:
         for spark in (desk._spark, steps):
-            with pytest.raises(AnalysisException, match=r"ROUTINE|SCHEMA_NOT_FOUND"):
+            with pytest.raises(AnalysisException, match=r"ROUTINE|SCHEMA_NOT_FOUND|NAMESPACE"):
                 spark.sql(text)
     with own_session(shared_session(), "steps", {}) as code:
         assert code.sql(text).count() == 1
