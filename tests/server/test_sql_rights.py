@@ -24,19 +24,18 @@ from trunkline.sdk.remote.lake import RemoteLake, connect
 from trunkline.sdk.wire.values import adapter
 from trunkline.server.app import create_app
 from trunkline.server.queries.forwarding import PRINCIPAL
+from trunkline.server.queries.keeper import keeper_of
 from trunkline.server.service import Service
 
+BOBS = (
+    Grant("bob", "default/orders", Role.READER),
+    Grant("bob", "default/bobs", Role.WRITER),
+    Grant("bob", "default/people", Role.READER),
+)
 PEOPLE = {
     "ada": Principal("ada", "user", (Grant("ada", LAKE, Role.ADMIN),)),
-    "bob": Principal(
-        "bob",
-        "user",
-        (
-            Grant("bob", "default/orders", Role.READER),
-            Grant("bob", "default/bobs", Role.WRITER),
-            Grant("bob", "default/people", Role.READER),
-        ),
-    ),
+    "bob": Principal("bob", "user", BOBS),
+    "bobs-token": Principal("bob", "user", BOBS, BOBS[:1]),
     "cyd": Principal("cyd", "user", (Grant("cyd", "default", Role.READER),)),
     "dan": Principal("dan", "user", ()),
 }
@@ -128,6 +127,31 @@ def test_who_has_no_role_asks_nothing(url: str, path: str, engine: str):
         assert answer.status_code == 403
         assert answer.json()["error"]["message"] == "dan may not read anything here."
         assert client.get("/sql").json()["items"] == []
+
+
+@pytest.mark.parametrize("text", ["SHOW TABLES", "FROM people", "FROM orders", "FROM nowhere"])
+def test_a_limited_token_has_no_queries_of_its_owner(url: str, text: str):
+    """What was asked without its limits may show what is beyond them; its own queries it has."""
+    with http(url, "bob") as bob, http(url, "bobs-token") as token:
+        asked = bob.post("/sql", json={"text": text}).json()["id"]
+        assert token.get(f"/sql/{asked}").status_code == 404
+        assert token.delete(f"/sql/{asked}").status_code == 404
+        assert asked not in [one["id"] for one in token.get("/sql").json()["items"]]
+        own = token.post("/sql", json={"text": "FROM orders"}).json()["id"]
+        for one in (token, bob):
+            assert one.get(f"/sql/{own}").status_code == 200
+        assert bob.delete(f"/sql/{asked}").status_code == 204
+
+
+def test_params_have_a_bound_and_go_when_their_query_has_ended(url: str, service: Service):
+    with http(url, "bob") as bob:
+        many = bob.post("/sql", json={"text": "SELECT 1", "params": {"n": [[]] * 100_000}})
+        assert many.status_code == 413 and "join it" in many.json()["error"]["hint"]
+        asked = {"text": "SELECT $n AS n", "params": {"n": "x" * 200_000}}
+        found = bob.post("/sql", json=asked).json()
+        assert found["state"] == "done"
+        (kept,) = (one for one in keeper_of(service).of(PEOPLE["bob"]) if one.id == found["id"])
+        assert kept.asked.params is None
 
 
 class TestHiddenTables:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -45,6 +46,7 @@ AT_ONCE = 3
 """Queries that run at the same time; of one person at most one less, so that others get on."""
 MOST_WAITING = 100
 MOST_TEXT = 1 << 20
+MOST_PARAMS = 1 << 18
 MOST_KEPT = 50
 """Of one person: the oldest that have ended give way."""
 KEPT_SECONDS = 600.0
@@ -98,6 +100,11 @@ class Keeper:
         """Take a query: it runs at once, or when it is its turn."""
         if len(asked.text) > MOST_TEXT:
             raise TooLarge(f"A query has at most {MOST_TEXT:,} characters.")
+        if len(json.dumps(asked.params)) > MOST_PARAMS:
+            raise TooLarge(
+                f"Params have at most {MOST_PARAMS:,} characters as JSON.",
+                hint="Put them into a table, and join it.",
+            )
         name = uuid4().hex
         project = asked.project or DEFAULT_PROJECT
         spool = Spool(self._folder / name, reserve=self._reserve)

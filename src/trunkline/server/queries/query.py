@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -59,7 +59,9 @@ class Query:
 
     def is_for(self, who: Principal) -> bool:
         """Whether it is theirs, and they may still read what it reads."""
-        if (self.owner.kind, self.owner.name) != (who.kind, who.name):
+        is_owner = (self.owner.kind, self.owner.name) == (who.kind, who.name)
+        # A token with limits is its owner only as far as they go.
+        if not is_owner or not who.covers(self.owner):
             return False
         sources = self.result.sources if self.result is not None else ()
         return all(who.may_repo(Permission.READ, one.repo) for one in sources)
@@ -113,6 +115,7 @@ class Query:
 
     def end(self, state: QueryState, error: TrunklineError | None = None) -> None:
         self.error = error
+        self.asked = replace(self.asked, params=None)  # they may be large, and nobody needs them
         self.ended = now_micros()
         self.touched = monotonic()
         self.state = state
