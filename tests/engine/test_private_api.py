@@ -21,6 +21,18 @@ def test_the_installed_spark_has_it_all() -> None:
     private_api.check_jvm(spark_home())
 
 
+class _Jvm:
+    """Has whatever it is asked for, as the view of a running JVM."""
+
+    def __getattr__(self, name: str) -> _Jvm:
+        return self
+
+
+def test_a_spark_that_runs_already_has_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.SparkContext._jvm", _Jvm())
+    private_api.check_python()
+
+
 def test_all_that_is_missing_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = "pyspark.rdd RDD _a _jrdd_deserializer _b\npyspark.gone - _c\npyspark.rdd Gone _d"
     monkeypatch.setattr(private_api, "PYTHON", lines)

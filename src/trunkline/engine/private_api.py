@@ -106,7 +106,7 @@ def _members(owner: Any) -> set[str]:
     members = set(dir(owner))
     for kind in getattr(owner, "__mro__", ()):
         for member in vars(kind).values():
-            # No more is asked of others: some ask the JVM for whatever they lack.
+            # Whatever a running JVM's view is asked for, it says that it has it.
             if isinstance(member, FunctionType):
                 members.update(member.__code__.co_names, member.__code__.co_varnames)
     return members
