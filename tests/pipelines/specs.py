@@ -314,7 +314,7 @@ _kafkas = st.fixed_dictionaries(
         "start": st.sampled_from(["earliest", "latest"]),
         "connector": st.sampled_from(["client", "spark"]),
         "value": st.just("json"),
-        "options": st.dictionaries(st.sampled_from(["a.b", "c"]), texts),
+        "options": st.dictionaries(st.sampled_from(["client.id", "client.rack"]), texts),
     }
 )
 _https = st.fixed_dictionaries(

@@ -45,7 +45,13 @@ SOURCES: list[dict[str, Any]] = [
     tl.api("https://api.example.org/x", method="POST", body={"a": [1]}, paging={"next": "next"}),
 ]
 TARGETS: list[dict[str, Any]] = [
-    {"delta": {"url": "s3://bucket/out", "mode": "append", "secrets": {"AWS_SECRET": "aws"}}},
+    {
+        "delta": {
+            "url": "s3://bucket/out",
+            "mode": "append",
+            "secrets": {"AWS_SECRET_ACCESS_KEY": "aws"},
+        }
+    },
     {"delta": {"url": "/data/out", "mode": "merge", "key": ["id"], "delete": True}},
     {"iceberg": {"catalog": {"name": "prod"}, "table": "a.b", "partition_by": ["day"]}},
     {"kafka": {"servers": "k:9092", "topic": "out", "key": ["id"], "changes": True}},

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import NotFound, Precondition, Unavailable
 from trunkline.lake import files
 from trunkline.lake.core import Core
+from trunkline.lake.this_machine import of_target
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.egress import Target
 from trunkline.model.entries import Entry
+from trunkline.model.reach import Connection
 from trunkline.storage.catalog import erasures
 
 if TYPE_CHECKING:
@@ -138,6 +140,10 @@ class Berth:
     """The id of the lake: two lakes may deliver to one place."""
     progress: Callable[[int], None] = lambda count: None
     """Told how many rows or files went out so far."""
+
+    @property
+    def connection(self) -> Connection:
+        return replace(of_target(self.target), options=self.options)
 
     @property
     def id(self) -> str:

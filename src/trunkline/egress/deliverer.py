@@ -204,7 +204,8 @@ class Deliverer:
 
     def _open(self, row: DeliveryRow, held: _Held, lake: str) -> Sender:
         target = target_from(row.spec)
-        return open_target(row.shown.pipeline, target, self._secrets, lake, stop=held.stop)
+        name = row.shown.pipeline
+        return open_target(self.core, name, target, self._secrets, lake, stop=held.stop)
 
     def _taken(self, held: _Held, row: DeliveryRow, in_order: bool) -> bool:
         held.renewed = time.monotonic()

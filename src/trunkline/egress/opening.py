@@ -9,6 +9,8 @@ from dataclasses import replace
 from trunkline.egress.base import Berth, Sender
 from trunkline.egress.targets import open_sender
 from trunkline.errors import Precondition
+from trunkline.lake.core import Core
+from trunkline.lake.this_machine import check
 from trunkline.model.commits import RepoName
 from trunkline.model.egress import Target
 from trunkline.model.ids import new_id
@@ -17,6 +19,7 @@ Secret = Callable[[str], str | None]
 
 
 def open_target(
+    core: Core,
     pipeline: RepoName,
     target: Target,
     secrets: Secret,
@@ -26,7 +29,9 @@ def open_target(
     progress: Callable[[int], None] = lambda count: None,
     once: bool = False,
 ) -> Sender:
-    """The sender. Secrets of the map `options` are filled into that, others into the options.
+    """The sender, if its target may be sent to.
+
+    Secrets of the map `options` are filled into that, others into the options.
 
     With `once` it has a name that no other has: what it sends is new to the target, though the
     same version may have been there before.
@@ -49,4 +54,5 @@ def open_target(
     if once:
         target = replace(target, name=f"export-{new_id()}")
     berth = Berth(pipeline, target, options, stop or threading.Event(), lake, progress)
+    check(berth.connection, core)
     return open_sender(berth)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trunkline.errors import InUse, InvalidSpec, NotFound
+from trunkline.lake import this_machine
 from trunkline.lake.core import Core, repo_key
 from trunkline.lake.declarations import SCHEDULE, check, cron_repos
 from trunkline.lake.deletions import PIPELINE, bury_branch, bury_pipeline, bury_repo
@@ -114,9 +115,8 @@ def declare(
     environment: Environment | None = None,
 ) -> list[_Application]:
     """Put pipelines into a transaction, whatever else it holds."""
-    if core.options.sandbox_required:
-        for one in checked:
-            _require_sandbox(one)
+    for one in checked:
+        _check_confinement(core, one)
     transaction.cause = Told(Kind.APPLIED)
     transaction.environment = environment.name if environment else ""
     plans = [_Application(core, transaction, one, reprocess, environment) for one in checked]
@@ -125,9 +125,11 @@ def declare(
     return plans
 
 
-def _require_sandbox(declared: Declared) -> None:
-    if why := unconfined(declared.spec):
-        where = f"{declared.where}: " if declared.where else ""
+def _check_confinement(core: Core, declared: Declared) -> None:
+    where = f"{declared.where}: " if declared.where else ""
+    for connection in this_machine.connections(declared.spec):
+        this_machine.check(connection, core, where)
+    if core.options.sandbox_required and (why := unconfined(declared.spec)):
         raise InvalidSpec(
             f"{where}{declared.spec.name} cannot be applied: this lake runs code in sandboxes "
             f"only (sandbox.required), and {why}.",

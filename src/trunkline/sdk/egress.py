@@ -177,7 +177,9 @@ class Egress(LakeBase):
         sender: Sender | None = None
         try:
             told = progress or (lambda count: None)
-            sender = open_target(found_ref.repo, target, secret, lake, progress=told, once=True)
+            sender = open_target(
+                self._core, found_ref.repo, target, secret, lake, progress=told, once=True
+            )
             with pinned(self._core, found):
                 sent = sender.send(Shipment(self._core, commit, target.path, None))
         except (TrunklineError, OSError):

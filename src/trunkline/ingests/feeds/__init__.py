@@ -9,6 +9,7 @@ from importlib import import_module
 
 from trunkline.errors import InvalidSpec
 from trunkline.ingests.feeds.base import Feed, Site
+from trunkline.lake.this_machine import check
 
 _FEEDS = {
     "folder": "folder.FolderFeed",
@@ -25,10 +26,11 @@ _FEEDS = {
 
 
 def open_feed(site: Site) -> Feed:
-    """The feed of an ingest's source. Its libraries are loaded only now."""
+    """The feed of an ingest's source, if it may be read. Its libraries are loaded only now."""
     place = _FEEDS.get(site.source.kind)
     if place is None:
         raise InvalidSpec(f'There is no source "{site.source.kind}".')
+    check(site.connection, site.core)
     module, _, name = place.partition(".")
     found: Feed = getattr(import_module(f"{__name__}.{module}"), name)(site)
     return found

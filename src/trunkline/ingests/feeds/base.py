@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import Tree
+from trunkline.lake.this_machine import of_source
 from trunkline.model.commits import Commit, RepoName
 from trunkline.model.hidden import INGEST_BOOKS
 from trunkline.model.pipelines import PipelineSpec
+from trunkline.model.reach import Connection
 from trunkline.model.streams import IngestSource, Position
 from trunkline.storage.objects.intake import Intake
 
@@ -161,6 +163,10 @@ class Site:
     env: Mapping[str, str] = field(default_factory=dict)
     """Of the code that travels with it, secrets among it."""
     spark: Callable[[], Session] | None = None
+
+    @property
+    def connection(self) -> Connection:
+        return replace(of_source(self.source), options=self.options)
 
     def secrets(self) -> dict[str, str]:
         """What must not be told when something fails."""

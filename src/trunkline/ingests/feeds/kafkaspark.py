@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
     from trunkline.engine.kafka import KafkaTopics
 
+_MODULES = "org.apache.kafka.common.security"
+_PLAIN = f"{_MODULES}.plain.PlainLoginModule"
+_SCRAM = f"{_MODULES}.scram.ScramLoginModule"
+_JAVA_NAMES = {
+    "sasl.mechanisms": "sasl.mechanism",
+    "ssl.ca.pem": "ssl.truststore.certificates",
+    "ssl.certificate.pem": "ssl.keystore.certificate.chain",
+    "ssl.key.pem": "ssl.keystore.key",
+}
+
 Offsets = Mapping[str, Mapping[str, int]]
 
 
@@ -85,7 +95,7 @@ class SparkKafkaFeed(Feed):
             options = {str(k): str(v) for k, v in dict(given.get("options") or {}).items()}
             names = [str(topic) for topic in given["topics"]]
             self._topics = KafkaTopics(
-                self.site.spark(), str(given["servers"]), names, {**options, **secrets}
+                self.site.spark(), str(given["servers"]), names, java_settings(options | secrets)
             )
         return self._topics
 
@@ -126,6 +136,26 @@ class SparkKafkaFeed(Feed):
             ]
         kind = pa.string() if self._value == "text" else pa.binary()
         return Columns(extra.add_column(0, "value", pa.array(values, kind)), "kafka")
+
+
+def java_settings(given: Mapping[str, str]) -> dict[str, str]:
+    """Settings as Java's client names them: a login and PEM are written as for the other one."""
+    made = {_JAVA_NAMES.get(name, name): value for name, value in given.items()}
+    for store in {name.rpartition(".")[0] for name in given if name.endswith(".pem")}:
+        kind = "truststore" if store == "ssl.ca" else "keystore"
+        made.setdefault(f"ssl.{kind}.type", "PEM")
+    user, password = made.pop("sasl.username", None), made.pop("sasl.password", None)
+    if user is not None and password is not None:
+        module = _SCRAM if made.get("sasl.mechanism", "").startswith("SCRAM") else _PLAIN
+        login = f"username={_quoted(user)} password={_quoted(password)}"
+        made["sasl.jaas.config"] = f"{module} required {login};"
+    return made
+
+
+def _quoted(text: str) -> str:
+    if any(ord(one) < 32 for one in text):
+        raise Precondition("A user or password of Kafka has a character that cannot be sent.")
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _is_behind(position: Offsets, ends: Offsets) -> bool:

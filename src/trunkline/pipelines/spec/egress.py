@@ -11,7 +11,7 @@ from trunkline.model.egress import Target
 from trunkline.pipelines.spec.egressfields import ObjectsTargetField, TargetField
 from trunkline.pipelines.spec.fields import Fields
 from trunkline.pipelines.spec.kafkafields import check_kafka
-from trunkline.pipelines.spec.kinds import TARGET_SECRETS
+from trunkline.pipelines.spec.kinds import TARGET_SECRETS, check_settings
 from trunkline.pipelines.spec.lakehousefields import check_lakehouse
 from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.sqlfields import check_target
@@ -87,7 +87,7 @@ def _check(kind: str, options: dict[str, Any], secrets: dict[str, str], loc: Loc
     if kind == "sql":
         check_target(options, loc)
     elif kind == "kafka":
-        check_kafka(options, loc)
+        check_kafka(options, secrets, loc)
     elif kind in ("delta", "iceberg"):
         check_lakehouse(options, loc)
     if kind == "webhook" and ("url" in options) == ("url" in secrets):
@@ -97,3 +97,4 @@ def _check(kind: str, options: dict[str, Any], secrets: dict[str, str], loc: Loc
         raise Flaw((*loc, "keep"), f"{path_text((*loc, 'keep'))} goes with mode: versions.")
     for name in secrets.keys() & options.get("options", {}).keys():
         raise Flaw(loc, f"{path_text(loc)} has {name} both in options and in secrets.")
+    check_settings(kind, options, secrets, loc)

@@ -20,7 +20,8 @@ from trunkline.pipelines.spec.ingestfields import (
     PythonSourceField,
     SourceField,
 )
-from trunkline.pipelines.spec.kinds import SOURCES
+from trunkline.pipelines.spec.kafkafields import check_kafka
+from trunkline.pipelines.spec.kinds import SOURCES, check_settings
 from trunkline.pipelines.spec.lakehousefields import (
     DeltaSourceField,
     IcebergSourceField,
@@ -32,17 +33,6 @@ from trunkline.pipelines.spec.sqlfields import SqlSourceField, sql_options
 from trunkline.pipelines.spec.streams import history_of
 
 _LOCAL = ("localhost", "::1", "127.")
-# Settings of Kafka's client that the ingest itself decides.
-_OURS = {
-    "bootstrap.servers": "servers",
-    "metadata.broker.list": "servers",
-    "auto.offset.reset": "start",
-    "group.id": "",
-    "enable.auto.commit": "",
-    "enable.auto.offset.store": "",
-    "enable.partition.eof": "",
-    "isolation.level": "",
-}
 # Columns that messages of Kafka have beside those of their values.
 _OF_MESSAGES = ("_key", "_topic", "_partition", "_offset", "_timestamp")
 
@@ -56,8 +46,8 @@ def build_ingest(fields: IngestSpecField, project: str) -> PipelineSpec:
     transform = Transform()
     match body:
         case KafkaField():
-            secrets = _kafka_secrets(body)
-            del options["secrets"]
+            secrets = options.pop("secrets")
+            check_kafka(options, secrets, ("source", "kafka"))
         case HttpField():
             secrets = _http_secrets(body)
             del options["token"]
@@ -72,6 +62,7 @@ def build_ingest(fields: IngestSpecField, project: str) -> PipelineSpec:
             options, secrets = objects_options(body, ("source", kind))
         case SqlSourceField():
             options, secrets = sql_options(body, ("source", "sql"))
+    check_settings(kind, options, secrets, ("source", kind), is_source=True)
     _check_spark(fields, kind, options)
     batch = fields.batch or GatherField()
     source = IngestSource(
@@ -106,20 +97,6 @@ def _kind(fields: SourceField) -> str:
     what = f"has {' and '.join(given)}" if given else "is empty"
     place: Loc = ("source", given[1]) if given else ("source",)
     raise Flaw(place, f"source {what}, but takes exactly one of {', '.join(first)} and {last}.")
-
-
-def _kafka_secrets(fields: KafkaField) -> Mapping[str, str]:
-    for name in fields.options:
-        loc = ("source", "kafka", "options", name)
-        if name in _OURS:
-            hint = f"Write {_OURS[name]} instead." if _OURS[name] else "Leave it out."
-            raise Flaw(loc, f"source.kafka.options: {name} is set by the ingest itself.", hint)
-        if name.endswith(("password", "secret", ".pem")):
-            raise Flaw(loc, f"source.kafka.options: {name} does not belong into a spec.",
-                       f"Write secrets: {{{name}: NAME}}, and set the secret.")  # fmt: skip
-        if name in fields.secrets:
-            raise Flaw(loc, f"source.kafka has {name} both in options and in secrets.")
-    return fields.secrets
 
 
 def _http_secrets(fields: HttpField) -> Mapping[str, str]:

@@ -17,8 +17,7 @@ from trunkline.pipelines.spec.values import SecretName, SparkValue, Text, Unfit
 
 _TEXT = {"type": "string"}
 _TARGET = TARGETS["kafka"]
-# Settings of Kafka's client that the target itself decides.
-_OURS = ("bootstrap.servers", "metadata.broker.list", "transactional.id", "enable.idempotence")
+_hidden = re.compile(r"(?:password|secret|key\.pem|keystore\.key|jaas\.config)$").search
 _server = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})").fullmatch
 _topic = re.compile(r"[A-Za-z0-9._-]{1,249}").fullmatch
 
@@ -65,12 +64,12 @@ class KafkaTargetField(Fields):
     )
 
 
-def check_kafka(options: Mapping[str, Any], loc: Loc) -> None:
-    """Raises the `Flaw` of a target that makes no sense."""
+def check_kafka(options: Mapping[str, Any], secrets: Mapping[str, str], loc: Loc) -> None:
+    """Raises the `Flaw` of settings that no spec holds."""
     for name in options.get("options", {}):
         place: Loc = (*loc, "options", name)
-        if name in _OURS:
-            raise Flaw(place, f"{path_text(place)} is set by the target itself.", "Leave it out.")
-        if name.endswith(("password", "secret", ".pem")):
-            raise Flaw(place, f"{path_text(place)} does not belong into a spec.",
+        if _hidden(name):
+            raise Flaw(place, f"{path_text(place[:-1])}: {name} does not belong into a spec.",
                        f"Write secrets: {{{name}: NAME}}, and set the secret.")  # fmt: skip
+        if name in secrets:
+            raise Flaw(place, f"{path_text(loc)} has {name} both in options and in secrets.")

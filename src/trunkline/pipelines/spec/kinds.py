@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from trunkline.model.reach import Connection
+from trunkline.pipelines.spec.places import Flaw, Loc, path_text
 from trunkline.pipelines.spec.record import number
 
 SOURCES: Mapping[str, Mapping[str, Any]] = {
@@ -114,3 +116,17 @@ def read_body(
         if isinstance(value, float):
             options[name] = float(options[name])
     return options, tuple(sorted(secrets.items()))
+
+
+def check_settings(
+    kind: str,
+    options: Mapping[str, Any],
+    secrets: Iterable[str],
+    loc: Loc,
+    *,
+    is_source: bool = False,
+) -> None:
+    """Raises the `Flaw` of a setting that the client of a source or a target may not be given."""
+    for place, found in Connection(kind, options, tuple(secrets), is_source).refusals():
+        where = path_text((*loc, place[0]))
+        raise Flaw((*loc, *place), f"{where}: {found.text}", found.hint)
