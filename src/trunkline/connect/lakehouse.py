@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trunkline.errors import (
@@ -20,6 +21,7 @@ from trunkline.errors import (
     TrunklineError,
     Unavailable,
 )
+from trunkline.model.reach import WITHOUT_URI
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -40,8 +42,6 @@ _refused = re.compile(
 
 
 def _library(name: str, extra: str, what: str) -> Any:
-    from importlib import import_module
-
     try:
         return import_module(name)
     except ImportError:
@@ -130,18 +130,48 @@ def pyiceberg() -> Any:
     return _library("pyiceberg", "iceberg", "Iceberg")
 
 
-def open_catalog(options: Mapping[str, Any], secrets: Mapping[str, Any]) -> Catalog:
+_CATALOGS = {
+    "rest": "rest.RestCatalog",
+    "sql": "sql.SqlCatalog",
+    "glue": "glue.GlueCatalog",
+    "hive": "hive.HiveCatalog",
+    "dynamodb": "dynamodb.DynamoDbCatalog",
+    "in-memory": "memory.InMemoryCatalog",
+}
+
+
+def open_catalog(
+    options: Mapping[str, Any],
+    secrets: Mapping[str, Any],
+    check: Callable[[str], None],
+    *,
+    configured: bool = False,
+) -> Catalog:
     """A catalog by its properties, as the library names them: type, uri, warehouse …
 
-    `name` is that of a catalog in the library's own configuration.
+    `check` is asked for each file of this machine that it leads to. With `configured` it is one
+    of the library's own configuration, by its `name`: a catalog that is named whole has nothing
+    from there, such as credentials of another.
     """
     pyiceberg()
-    from pyiceberg.catalog import load_catalog
+    from pyiceberg.catalog import infer_catalog_type
+    from pyiceberg.utils.config import Config
+
+    from trunkline.connect.icebergfiles import checked
 
     given = {str(name): _text(value) for name, value in {**options, **secrets}.items()}
     name = given.pop("name", "default")
     with iceberg_errors("The catalog", secrets):
-        return load_catalog(name, **given)
+        if configured:
+            found: dict[str, Any] = dict(Config().get_catalog_config(name) or {})
+            given = found | given
+        if "uri" not in given and given.get("type", "").lower() not in WITHOUT_URI:
+            raise Precondition("The catalog has no uri.", hint="Write catalog: {uri: https://…}.")
+        told = given.get("type") or infer_catalog_type(name, dict(given))
+        module, _, kind = _CATALOGS[str(getattr(told, "value", told)).lower()].partition(".")
+        catalog = getattr(import_module(f"pyiceberg.catalog.{module}"), kind)
+        opened: Catalog = checked(catalog, given, check)(name, **given)
+        return opened
 
 
 @contextmanager

@@ -12,6 +12,7 @@ version for the sender: a second send finds it. Columns that are new are added t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trunkline.connect.lakehouse import iceberg_errors, open_catalog, open_table
@@ -24,6 +25,7 @@ from trunkline.egress.targets.rowsending import (
     since,
 )
 from trunkline.errors import NotFound
+from trunkline.lake.this_machine import check_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,7 +58,13 @@ class IcebergSender(Sender):
             from pyiceberg.exceptions import CommitFailedException, TableAlreadyExistsError
 
             if self._catalog is None:
-                self._catalog = open_catalog(self._properties, self._secrets)
+                connection = self.berth.connection
+                self._catalog = open_catalog(
+                    self._properties,
+                    self._secrets,
+                    partial(check_file, connection, shipment.core),
+                    configured=connection.is_configured_here,
+                )
             for _ in range(ATTEMPTS - 1):
                 try:
                     return self._try(self._catalog, shipment)

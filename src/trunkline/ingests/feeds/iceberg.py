@@ -8,12 +8,14 @@ read anew, and replaces it in one commit. What compaction does changes no rows, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trunkline.connect.lakehouse import iceberg_errors, open_catalog, open_table
 from trunkline.errors import NotFound
 from trunkline.ingests.feeds.base import Feed, Gathered, Site
 from trunkline.ingests.feeds.pace import Pace, pieces
+from trunkline.lake.this_machine import check_file
 from trunkline.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -63,7 +65,13 @@ class IcebergFeed(Feed):
 
     def _look(self, position: Mapping[str, Any]) -> Gathered | None:
         if self._catalog is None:
-            self._catalog = open_catalog(self._properties, self._secrets)
+            connection = self.site.connection
+            self._catalog = open_catalog(
+                self._properties,
+                self._secrets,
+                partial(check_file, connection, self.site.core),
+                configured=connection.is_configured_here,
+            )
         table = open_table(self._catalog, self._table)
         head = self._head(table)
         if head is None:
