@@ -23,6 +23,7 @@ from trunkline.errors import (
     Unavailable,
     Usage,
 )
+from trunkline.model.clients import DatabaseUrl
 from trunkline.model.suggest import did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ _ZONES = {
     "postgresql": "SET TIME ZONE 'UTC'",
     "mysql": "SET time_zone = '+00:00'",
     "mariadb": "SET time_zone = '+00:00'",
+}
+_SENDS_FILES = {
+    "mysqldb": "local_infile",
+    "pymysql": "local_infile",
+    "mariadbconnector": "local_infile",
+    "mysqlconnector": "allow_local_infile",
 }
 _CONNECT_SECONDS = 10
 _name_part = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
@@ -207,6 +214,17 @@ def _url(text: str) -> URL:
             "The URL of a database cannot be read.",
             hint="Write it as postgresql+psycopg://user@host:5432/database.",
         ) from None
+    told = DatabaseUrl.parse(text)
+    seen = (url.drivername, url.host or "", url.database or "")
+    if (
+        told is None
+        or (told.scheme, told.host, told.database) != seen
+        or not set(url.query) <= {name for name, _ in told.query}
+    ):
+        # What was judged is what is opened.
+        raise Usage("The URL of a database cannot be read.", hint="Write it without what is odd.")
+    if (refusal := told.refusal) is not None:
+        raise Usage(refusal.text, hint=refusal.hint)
     return url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
 
 
@@ -225,6 +243,13 @@ def _engine(url: URL) -> Engine:
     if url.drivername == "postgresql+psycopg":
         arguments = {"connect_timeout": _CONNECT_SECONDS, "application_name": "trunkline"}
         arguments = {name: value for name, value in arguments.items() if name not in url.query}
+    elif url.get_backend_name() == "duckdb":
+        # Its SQL would read any file.
+        arguments = {"config": {"enable_external_access": "false", "lock_configuration": "true"}}
+    elif url.get_backend_name() in ("mysql", "mariadb"):
+        # A server may ask for any file of its client's machine.
+        driver = url.get_driver_name()
+        arguments = {_SENDS_FILES[driver]: False} if driver in _SENDS_FILES else {}
     elif url.get_backend_name() == "sqlite":
         arguments = {"timeout": 30.0, "check_same_thread": False}
     try:

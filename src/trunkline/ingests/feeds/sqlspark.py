@@ -6,6 +6,7 @@ so its workers must share that folder's disk, as those of a local Spark do.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from datetime import datetime
@@ -77,6 +78,12 @@ def parts_of(
 
 def _url(database: Database) -> str:
     url = database.engine.url
+    if re.search(r"[?&;#%]", url.database or ""):
+        # Behind it a driver of Java has settings of its own, some of which call classes.
+        raise Precondition(
+            "The name of the database has a character that means something else to JDBC.",
+            hint="Leave parallel out.",
+        )
     if database.dialect == "sqlite":
         return f"jdbc:sqlite:{url.database}"
     if database.dialect not in _DRIVERS or not url.host:
@@ -85,7 +92,12 @@ def _url(database: Database) -> str:
             hint="Write jdbc: {url: jdbc:…, driver: CLASS}.",
         )
     port = f":{url.port}" if url.port else ""
-    return f"jdbc:{database.dialect}://{url.host}{port}/{url.database or ''}"
+    # A server may ask for any file of its client's machine.
+    files = {"mysql": "?allowLoadLocalInfile=false", "mariadb": "?allowLocalInfile=false"}
+    return (
+        f"jdbc:{database.dialect}://{url.host}{port}/{url.database or ''}"
+        f"{files.get(database.dialect, '')}"
+    )
 
 
 def _spelt(value: Any) -> str:
