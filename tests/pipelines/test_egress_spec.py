@@ -10,6 +10,7 @@ import yaml
 import trunkline as tl
 from tests.cases import load
 from trunkline.errors import InvalidSpec, Usage
+from trunkline.lake.this_machine import of_target
 from trunkline.model import yamltext
 from trunkline.model.egress import Target
 from trunkline.model.pipelines import PipelineSpec
@@ -21,7 +22,7 @@ from trunkline.pipelines.spec import (
     transform_digest,
 )
 from trunkline.pipelines.spec.egress import KINDS
-from trunkline.pipelines.spec.egressaddresses import target_of, touches_this_machine
+from trunkline.pipelines.spec.egressaddresses import target_of
 from trunkline.pipelines.spec.egressfields import TargetField
 from trunkline.pipelines.spec.kinds import TARGET_SECRETS as HIDDEN
 from trunkline.pipelines.spec.kinds import TARGETS
@@ -192,12 +193,13 @@ def test_addresses(address: str, kind: str, main: str | None, here: bool):
     target, password = target_of(address, {})
     assert (target.kind, password) == (kind, None)
     assert main is None or target.options["url"] == main
-    assert touches_this_machine(target) is here
+    assert any(of_target(target).locals()) is here
 
 
-def test_iceberg_may_write_here_whatever_its_catalog_is():
-    target, _ = target_of("iceberg:a.b", {"options": {"type": "rest", "uri": "https://host"}})
-    assert touches_this_machine(target)
+def test_iceberg_writes_where_its_catalog_is():
+    for uri, here in (("https://host", False), ("http://localhost:1", True)):
+        target, _ = target_of("iceberg:a.b", {"options": {"type": "rest", "uri": uri}})
+        assert any(of_target(target).locals()) is here
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,32 @@ def test_who_may_export(team: Server, tmp_path: Path):
     assert not out.exists()
     team.as_("ada").export("shop/orders", str(out))
     assert there(out) == {"a": "1"}
+
+
+def test_who_may_apply_what_is_of_the_machine(team: Server, tmp_path: Path):
+    """As by an export: a folder, a file or a socket of it is for admins of the lake to name."""
+    mia, ada = team.user("mia", shop="maintainer"), team.as_("ada")
+    ingests = (
+        {"folder": str(tmp_path)},
+        {"objects": {"url": f"file://{tmp_path}/"}},
+        {"sql": {"url": f"sqlite:///{tmp_path}/a.db", "table": "t"}},
+        {"delta": str(tmp_path)},
+    )
+    given: list[dict[str, Any]]
+    given = [{"ingest": {"name": "in", "project": "shop"}, "source": one} for one in ingests]
+    report: dict[str, Any] = {
+        "pipeline": {"name": "out", "project": "shop"},
+        "input": {"pfs": {"project": "shop", "repo": "orders", "glob": "/"}},
+        "transform": {"cmd": ["true"]},
+    }
+    given.append({**report, "egress": {"folder": str(tmp_path / "out")}})
+    for one in given:
+        with pytest.raises(NotAllowed, match="which is for admins of the lake"):
+            mia.apply(one)
+    ada.apply(given[0], given[-1])
+    with pytest.raises(NotAllowed, match="which is for admins of the lake"):
+        mia.restore_pipeline("shop/out", 1)
+    mia.apply({**report, "egress": {"webhook": "https://host/x"}})
 
 
 def test_a_run_waits_for_what_its_jobs_send(tmp_path: Path):

@@ -6,23 +6,11 @@ from collections.abc import Iterator
 
 from trunkline.errors import NotFound, Usage
 from trunkline.lake.core import Core
-from trunkline.lake.own_folders import MARK
+from trunkline.lake.this_machine import own_prefixes
 from trunkline.model.paths import join, normalize_path
 from trunkline.model.suggest import shown
-from trunkline.storage.objects import keys
-from trunkline.storage.objects.foreign import SCHEMES, Place, split_url
+from trunkline.storage.objects.foreign import Place, split_url
 from trunkline.storage.objects.outside import outside_of
-
-_OWN = (
-    keys.DATA,
-    keys.PACKS,
-    keys.MANIFESTS,
-    keys.JOBS,
-    keys.STREAMS,
-    keys.KNOWN,
-    keys.TEMPORARY,
-    MARK,
-)
 
 
 def reference_lines(
@@ -33,7 +21,7 @@ def reference_lines(
     As when they are copied: one object takes the path `target`, or goes `into` it by its name.
     """
     place = split_url(url)
-    own = own_prefixes(core, place)
+    own = own_prefixes(core.objects, place)
     _refuse_own(own, place)
     outside = outside_of(core.objects)
     bucket = outside.bucket(place.scheme, place.bucket)
@@ -60,15 +48,6 @@ def reference_lines(
         yield outside.line(path, one, found)
     if empty:
         raise NotFound(f"There is nothing below {shown(url)}.", hint="Check the bucket and prefix.")
-
-
-def own_prefixes(core: Core, place: Place) -> tuple[str, ...]:
-    """How the names of the lake's own objects begin in the bucket of a place; none elsewhere."""
-    store = core.objects.uri("").rstrip("/")
-    if store.partition(":")[0] not in SCHEMES:
-        return ()
-    own = split_url(f"{store}/x")
-    return tuple(own.key[:-1] + one for one in _OWN) if own[:2] == place[:2] else ()
 
 
 def _refuse_own(own: tuple[str, ...], place: Place) -> None:

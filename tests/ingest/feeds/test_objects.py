@@ -27,7 +27,7 @@ from tests.ingest.feeds.lakes import Ingests
 from tests.reliability.scenarios import INGEST_POINTS
 from tests.s3 import ACCESS_KEY, REGION, SECRET_KEY, S3Server, s3_server
 from tests.waiting import until
-from trunkline.errors import InvalidSpec
+from trunkline.errors import InvalidSpec, Precondition
 from trunkline.ingests.feeds import objects, unpacking
 from trunkline.model.streams import FlowState
 from trunkline.storage.objects.port import Buffer, ObjectStore
@@ -118,12 +118,18 @@ def test_the_lakes_own_objects_are_no_source(lake: Ingests, folder: Source, how:
     lake.lake.create_repo("r")
     with lake.lake.commit("r@main") as commit:
         commit.put("/mine.txt", b"mine")
-    folder.url = f"{lake.core.objects.uri('').rstrip('/').rpartition('/')[0]}/"
-    (lake.folder / ".trunkline/objects/beside.txt").write_text("beside")
-    folder.declare(lake, {"how": how, "format": "files", "pattern": "objects/**"})
+    beside = lake.folder / "beside"
+    beside.mkdir()
+    (beside / "a.txt").write_text("a")
+    (beside / "link.txt").symlink_to(lake.folder / ".trunkline/catalog.db")
+    folder.url = f"file://{lake.folder}/"
+    folder.declare(lake, {"how": how, "format": "files", "pattern": "**"})
     lake.drain()
-    assert names(lake) == ["/objects/beside.txt"]
+    assert names(lake) == ["/beside/a.txt"]
     assert lake.drain()[0].commits == 0
+    folder.url = f"{lake.core.objects.uri('').rstrip('/').rpartition('/')[0]}/"
+    with pytest.raises(Precondition, match="keeps its own files"):
+        folder.declare(lake, {"how": how, "format": "files"})
 
 
 # -- by copy ----------------------------------------------------------------------------------

@@ -39,8 +39,8 @@ from trunkline.ingests.feeds.unpacking import (
     spooled,
     stream_pieces,
 )
-from trunkline.ingests.references import own_prefixes
 from trunkline.lake.manifests import Tree
+from trunkline.lake.this_machine import OwnObjects
 from trunkline.model.entries import line_hash
 from trunkline.model.paths import join, normalize_path
 from trunkline.pipelines.globs import Glob
@@ -84,10 +84,10 @@ class ObjectsFeed(Feed):
         self._every = float(given.get("every", 60.0))
         self._settle = SETTLE if self._place.scheme == "file" else 0.0
         self._bucket = open_bucket(self._place.scheme, self._place.bucket, self._store_options())
-        # The lake's own objects are no data, and gc removes them. With an endpoint of its own, a
-        # bucket of the same name is another.
-        elsewhere = "endpoint" in given.get("options", {}) and not self._reference
-        self._own = () if elsewhere else own_prefixes(site.core, self._place)
+        # A lake's own objects are no data, and gc removes them.
+        self._own = OwnObjects(
+            site.core, self._place, self._store_options(), given.get("options", {})
+        )
         self._after = ""
         self._next_pass = 0.0
         self._listed = self._waiting = 0
@@ -169,6 +169,7 @@ class ObjectsFeed(Feed):
         begins, full = not self._after, False
         if begins:
             self._listed, self._waiting, self._unsettled = 0, 0, False
+            self._own.look_again()
         chosen: list[Found] = []
         size = 0
         prefix = self._place.key
@@ -197,10 +198,8 @@ class ObjectsFeed(Feed):
     def _matches(self, relative: str) -> bool:
         if not relative or is_hidden(relative):
             return False
-        if (self._place.key + relative).startswith(self._own):
-            return False
         name = relative.rpartition("/")[2] if self._by_name else relative
-        return self._glob.matches("/" + name)
+        return self._glob.matches("/" + name) and not self._own.has(self._place.key + relative)
 
     def _wanted(self, relative: str, found: Found) -> bool:
         match self._taken_as(relative, found):

@@ -99,17 +99,3 @@ def _database(address: str) -> tuple[dict[str, Any], str | None]:
         user, _, host = parts.netloc.rpartition("@")
         url = parts._replace(netloc=f"{user.partition(':')[0]}@{host}").geturl()
     return {"url": url, **({"table": table} if table else {})}, password
-
-
-def touches_this_machine(target: Target) -> bool:
-    """Whether a target is, or may be, among the files of the machine that sends to it."""
-    match target.kind:
-        case "folder":
-            return True
-        case "delta":
-            return not re.match(r"(s3a?|gs|az|abfss?)://", str(target.options["url"]))
-        case "sql":
-            return str(target.options["url"]).startswith(("sqlite", "duckdb"))
-        case "iceberg":
-            return True  # Where its files go is what its catalog says.
-    return False

@@ -8,11 +8,12 @@ machine is an admin's alone.
 from __future__ import annotations
 
 from trunkline.errors import NotAllowed
+from trunkline.lake.this_machine import of_target
 from trunkline.model.access import LAKE, Permission
 from trunkline.model.commits import RepoName
 from trunkline.model.egress import Delivery
 from trunkline.model.refs import parse_ref
-from trunkline.pipelines.spec.egressaddresses import GIVEN, checked, touches_this_machine
+from trunkline.pipelines.spec.egressaddresses import GIVEN, checked
 from trunkline.sdk.egress import Exported
 from trunkline.sdk.wire.egress import Deliver, Export, Settle
 from trunkline.sdk.wire.values import Page
@@ -70,7 +71,7 @@ def export(call: Caller, body: Export) -> Exported:
     """Send a version to a target now, from the server."""
     call.require(Permission.MAINTAIN, parse_ref(body.ref).repo)
     target = checked(body.target)
-    if touches_this_machine(target) and not call.who.may(Permission.ADMIN, LAKE):
+    if any(of_target(target).locals()) and not call.who.may(Permission.ADMIN, LAKE):
         raise NotAllowed(
             f"{call.who.name} may not write to the files of the server.",
             hint="trunkline get writes to your own computer.",
