@@ -17,6 +17,7 @@ from tests.jobs.graphs import Graph
 from tests.served import served
 from tests.server.lakewide.people import asked_by
 from tests.server.security.asking import ways
+from tests.server.security.world import spec
 from trunkline.errors import InUse
 from trunkline.lake.publish import Outcome, end_job
 from trunkline.model.commits import RepoName
@@ -190,23 +191,25 @@ def test_who_uses_what_one_maintains_is_named_as_far_as_one_sees_it(tmp_path: Pa
 
 
 def test_what_was_deleted_with_it_and_who_read_it_as_far_as_one_sees_them(tmp_path: Path):
-    people = {"root": {"": "admin"}, "mo": {"default/report": "maintainer"}}
+    people = {"root": {"": "admin"}, "mo": {"default": "maintainer"}}
     with tl.init(tmp_path / "lake") as lake, asked_by(lake, people) as ask:
-        graph = Graph(lake, tmp_path / "code")
-        lake.create_repo("secret")
-        graph.apply("report", tl.pfs("secret", "/no", trigger={"commits": 3}), ["true"])
-        graph.follow("hidden", "report")
-        root, mo = ask("root"), ask("mo")
+        lake.create_project("vault")
+        lake.create_repo("vault/secret")
+        source = {"repo": "secret", "project": "vault", "glob": "/*", "trigger": {"commits": 3}}
+        lake.apply(
+            spec("default/report", "vault/secret", input={"pfs": source}),
+            spec("vault/hidden", "default/report"),
+        )
         lake.delete_pipeline("report", force=True)
-        (known,), (seen,) = root.deleted(), mo.deleted()
-        assert known.takes == ("secret@report-trigger-1", "report.code")
-        assert (seen.name, seen.takes) == ("report", ())
-        done = mo.undelete("report")
+        (known,), (seen,) = ask("root").deleted(), ask("mo").deleted()
+        assert set(known.takes) == {"vault/secret@report-trigger-1", "report.code"}
+        assert (seen.name, seen.takes) == ("report", ("report.code",))
+        done = ask("mo").undelete("report")
         assert done.notes == ("It is paused: trunkline pipeline resume report",)
         assert done.readers == ()
         lake.delete_pipeline("report", force=True)
-        (reader,) = root.undelete("report").readers
-        assert reader.how == "hidden reads it again, and is paused."
+        (reader,) = ask("root").undelete("report").readers
+        assert reader.how == "vault/hidden reads it again, and is paused."
 
 
 def test_sentences_of_before_there_were_kinds_are_for_those_who_may_read_everything(tmp_path: Path):
