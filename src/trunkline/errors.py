@@ -52,11 +52,21 @@ Exit code, HTTP status and JSON shape follow from the class alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Any, ClassVar
+
+_NAMED = 4
+
+
+Sees = Callable[[Any], bool]
+"""Whether somebody may know of a repo, a place in one, or a project; of None none but admins do."""
 
 
 class TrunklineError(Exception):
-    """The base of all of them. `str(error)` is the one line a user reads."""
+    """The base of all of them. `str(error)` is the one line a user reads.
+
+    What its message names beyond what was asked for, it has as values: see `as_seen`.
+    """
 
     code: ClassVar[str] = "failed"
     exit_code: ClassVar[int] = 1
@@ -69,6 +79,10 @@ class TrunklineError(Exception):
 
     def to_dict(self) -> dict[str, object]:
         return {"code": self.code, "message": self.message, "hint": self.hint}
+
+    def as_seen(self, sees: Sees) -> TrunklineError:
+        """The same for who may not know of all that it names."""
+        return self
 
 
 class Failed(TrunklineError):
@@ -181,8 +195,7 @@ class NotFound(TrunklineError):
         self.near = near
         self.project = project
 
-    def as_seen(self, sees: Callable[[str | None], bool]) -> NotFound:
-        """The same for who may not know what is near."""
+    def as_seen(self, sees: Sees) -> NotFound:
         if not self.near or sees(self.project):
             return self
         return NotFound(self.message.removesuffix(self.near), hint=self.hint)
@@ -205,7 +218,34 @@ class AlreadyExists(Conflict):
 
 
 class AmbiguousId(Conflict):
+    """`among` is what it could be, each as a repo and a text: `{among}` stands for the texts.
+
+    Who may see none of them is told that it is `missing`.
+    """
+
     code = "ambiguous_id"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        among: Iterable[tuple[Any, str]] = (),
+        missing: NotFound | None = None,
+    ) -> None:
+        self.among = tuple(among)
+        texts = dict.fromkeys(text for _, text in self.among)
+        some = ", ".join(islice(texts, _NAMED)) + (", …" if len(texts) > _NAMED else "")
+        super().__init__(message.replace("{among}", some), hint=hint)
+        self._message, self._missing = message, missing
+
+    def as_seen(self, sees: Sees) -> TrunklineError:
+        known = [one for one in self.among if sees(one[0])]
+        if len(known) == len(self.among):
+            return self
+        if not known:
+            return self._missing or NotFound("It is not there.")
+        return AmbiguousId(self._message, hint=self.hint, among=known)
 
 
 class BranchMoved(Conflict):
@@ -309,8 +349,7 @@ class InUse(Precondition):
         super().__init__(message.replace("{by}", ", ".join(map(str, self.by))), hint=hint)
         self._message = message
 
-    def as_seen(self, sees: Callable[[Any], bool]) -> InUse:
-        """The same for who may not know of all of them."""
+    def as_seen(self, sees: Sees) -> InUse:
         known = [one for one in self.by if sees(one)]
         if len(known) == len(self.by):
             return self

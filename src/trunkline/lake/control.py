@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trunkline.errors import AmbiguousId, NotFound, Precondition, Usage
-from trunkline.lake.core import Core, repo_key, resolve, resolve_set
+from trunkline.lake.core import Core, Sees, repo_key, resolve, resolve_set, seen_keys
 from trunkline.lake.environmentpipelines import require_in
 from trunkline.lake.pipelines import require
 from trunkline.lake.propagation import output_branch
@@ -87,15 +87,22 @@ def run(core: Core, name: RepoName, author: str, environment: str = "") -> str:
 
 
 def find_job(
-    session: Session, text: str, project: str, *, unfinished: bool = False
+    session: Session,
+    text: str,
+    project: str,
+    *,
+    unfinished: bool = False,
+    sees: Sees | None = None,
 ) -> tuple[int, Job]:
     """The job named by its id, by pipeline@id where several pipelines share that id, or by its
-    pipeline, whose newest it is. With `unfinished` a pipeline means its only job that is not over.
+    pipeline, whose newest it is. With `unfinished` a pipeline means its only job that is not over,
+    with `sees` an id only jobs of the pipelines that it lets through.
     """
     name, job_id = read_job(text, project)
     repo = require(session, name, anywhere=True).repo if name else None
     if job_id:
-        listed = jobs.listed(session, repo=repo, id_prefix=job_id, limit=50)
+        among = seen_keys(session, sees)
+        listed = jobs.listed(session, repo=repo, id_prefix=job_id, limit=50, among=among)
     elif unfinished:
         listed = jobs.listed(session, repo=repo, unfinished=True, limit=50)
         listed = listed or jobs.listed(session, repo=repo, limit=1)
@@ -130,14 +137,19 @@ def check_job_id(job_id: str, text: str = "") -> None:
 
 def only_job(text: str, found: Sequence[Job]) -> Job:
     """The one job of those that a name could mean."""
+    if len(found) == 1:
+        return found[0]
+    by_id = is_id_prefix(text.rpartition("@")[2])
+    said = f'There is no job "{text}".' if by_id else f"{text} has no jobs yet."
+    missing = NotFound(said, hint="trunkline job list shows all jobs.")
     if not found:
-        by_id = is_id_prefix(text.rpartition("@")[2])
-        said = f'There is no job "{text}".' if by_id else f"{text} has no jobs yet."
-        raise NotFound(said, hint="trunkline job list shows all jobs.")
-    if len(found) > 1:
-        names = ", ".join(f"{job.pipeline}@{job.id[:12]}" for job in found[:5])
-        raise AmbiguousId(f'"{text}" could be {names}.', hint="Name one of them: PIPELINE@ID.")
-    return found[0]
+        raise missing
+    raise AmbiguousId(
+        f'"{text}" could be {{among}}.',
+        hint="Name one of them: PIPELINE@ID.",
+        among=((job.pipeline, f"{job.pipeline}@{job.id[:12]}") for job in found),
+        missing=missing,
+    )
 
 
 def cancel(core: Core, text: str, project: str, reason: Told) -> Job:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from trunkline.errors import AmbiguousId, BranchMoved, CommitUnfinished, NotFound
@@ -13,6 +14,9 @@ from trunkline.model.suggest import did_you_mean
 from trunkline.model.time import to_rfc3339
 from trunkline.storage.catalog import Database, Session, commits, deletions, refs, repos
 from trunkline.storage.objects.port import ObjectStore
+
+Sees = Callable[[RepoName], bool]
+"""Which repos somebody may know of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +156,23 @@ def expect_head(session: Session, target: Ref, branch: Branch | None, expected: 
     )
 
 
-def resolve_set(session: Session, text: str) -> str:
-    """The whole id of a commit set named by its first digits."""
+def resolve_set(session: Session, text: str, sees: Sees | None = None) -> str:
+    """The whole id of a commit set named by its first digits; with `sees` of those of its repos."""
     if is_id_prefix(text):
-        ids = commits.ids_like(session, text)
+        ids = commits.ids_like(session, text, among=seen_keys(session, sees))
         if len(ids) == 1:
             return ids[0]
         if ids:
-            raise _ambiguous(text, ids)
+            members = [one for set_id in ids for one in commits.in_set(session, set_id)]
+            raise _ambiguous(text, ((one.repo, one.id) for one in members), unknown_set(text))
     raise unknown_set(text)
+
+
+def seen_keys(session: Session, sees: Sees | None) -> list[int] | None:
+    """The keys of the repos that somebody may know of; None for all of them."""
+    if sees is None:
+        return None
+    return [key for key, name in repos.keys(session) if sees(name)]
 
 
 def unknown_set(text: str) -> NotFound:
@@ -181,7 +193,7 @@ def _named(session: Session, repo: int, name: RepoName, text: str) -> tuple[str 
     if len(ids) == 1:
         return (ids[0],)
     if ids:
-        raise _ambiguous(text, ids)
+        raise _ambiguous(text, ((name, one) for one in ids))
     used = _used_by_set(session, name, text)
     return (used,) if used else None
 
@@ -201,7 +213,7 @@ def _used_by_set(session: Session, name: RepoName, text: str) -> str | None:
         if len(used) > 1:
             some = ", ".join(commit_id[:12] for commit_id in used)
             raise AmbiguousId(
-                f"What was made in {ids[0][:12]} read {len(used)} commits of {name}: {some}.",
+                f"What was made in {text[:12]} read {len(used)} commits of {name}: {some}.",
                 hint=f"Say which: {name}@{used[0][:12]}. trunkline job inspect tells their inputs.",
             )
         if used:
@@ -233,6 +245,12 @@ def _step(session: Session, repo: int, ref: Ref, start: str | None, step: Step) 
     return found
 
 
-def _ambiguous(text: str, ids: list[str]) -> AmbiguousId:
-    some = ", ".join(commit_id[: len(text) + 4] for commit_id in ids[:4])
-    return AmbiguousId(f'The id "{text}" is not unique: {some} …', hint="Give more digits.")
+def _ambiguous(
+    text: str, found: Iterable[tuple[RepoName, str]], missing: NotFound | None = None
+) -> AmbiguousId:
+    return AmbiguousId(
+        f'The id "{text}" is not unique: {{among}}.',
+        hint="Give more digits.",
+        among=((repo, commit_id[: len(text) + 4]) for repo, commit_id in found),
+        missing=missing,
+    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from trunkline.errors import InvalidSchedule, NotFound
-from trunkline.lake.core import Core, resolve_set, unknown_set
+from trunkline.lake.core import Core, Sees, resolve_set, seen_keys, unknown_set
 from trunkline.lake.declarations import SCHEDULE, cron_repos
 from trunkline.lake.flowkinds import flow_of, has_own_clock
 from trunkline.model.commits import DEFAULT_BRANCH, RepoKind, RepoName
@@ -37,7 +37,6 @@ from trunkline.storage.catalog.pipelines import Edge, VersionRow
 MICROS = 1_000_000
 LEAST_LATELY = 3.0
 """A stream whose last batch is younger, in seconds, or than three of its intervals, is running."""
-Sees = Callable[[RepoName], bool]
 _RUN = (JobState.RUNNING, JobState.FINISHING)
 
 
@@ -81,10 +80,11 @@ def overview(
 def _moment(session: Session, text: str, sees: Sees | None) -> At:
     """When the change of a set was made, as `sql --at` takes it too."""
     try:
-        set_id = resolve_set(session, text)
+        set_id = resolve_set(session, text, sees)
     except NotFound:
         # Of a commit that was removed the job may be left.
-        left = jobs.listed(session, id_prefix=text) if is_id_prefix(text) else []
+        among = seen_keys(session, sees)
+        left = jobs.listed(session, id_prefix=text, among=among) if is_id_prefix(text) else []
         if len({job.id for job in left}) != 1:
             raise
         names, set_id = [job.pipeline for job in left], left[0].id

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import NamedTuple
 
 from trunkline.errors import TrunklineError
 from trunkline.lake import files
-from trunkline.lake.core import Core
+from trunkline.lake.core import Core, Sees
 from trunkline.lake.flowkinds import flow_of
 from trunkline.model.commits import DEFAULT_BRANCH, RepoKind, RepoName
 from trunkline.model.entries import Entry, line_path
@@ -37,8 +37,6 @@ KINDS = (
     *("branch", "tag", "commit", "job", "file"),
 )
 _HEX = frozenset("0123456789abcdef")
-
-Sees = Callable[[RepoName], bool]
 
 
 class Ranked(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 from trunkline.errors import NotFound
-from trunkline.lake.core import Core
+from trunkline.lake.core import Core, Sees
 from trunkline.model.commits import Origin, RepoName
 from trunkline.model.overview import SetSummary
 from trunkline.model.told import Kind, Told
@@ -17,7 +17,6 @@ from trunkline.storage.catalog.sets import CommitRow, JobRow
 
 PAGE = 500
 """So many are read at once at most, of those who want all."""
-Sees = Callable[[RepoName], bool]
 Shown = Callable[[RepoName, Told], Told]
 """The cause of a pipeline's job as it may be known."""
 NAMED = 3

@@ -31,7 +31,7 @@ class Moment:
             if ref is not None:
                 set_id = resolve_commit(session, ref)[1].id
             else:
-                set_id = resolve_set(session, text)
+                set_id = resolve_set(session, text, None if allowed is everything else allowed)
             members = commits.in_set(session, set_id)
         if not any(allowed(one.repo) for one in members):
             raise NotFound(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from trunkline.lake import history
-from trunkline.lake.core import resolve_commit, resolve_set
+from trunkline.lake.core import Sees, resolve_commit, resolve_set
 from trunkline.lake.history import CommitSet
 from trunkline.model.commits import Branch, Commit
 from trunkline.model.paths import normalize_path
@@ -42,8 +42,12 @@ class History(LakeBase):
 
     def show(self, commit_id: str) -> CommitSet:
         """Every commit that shares an id, with what each was made from."""
+        return self._shown(commit_id)
+
+    def _shown(self, commit_id: str, sees: Sees | None = None) -> CommitSet:
+        """As `show`. With `sees` the id is looked for among the commits of those repos."""
         with self._core.database.read() as session:
-            return history.commit_set(session, resolve_set(session, commit_id))
+            return history.commit_set(session, resolve_set(session, commit_id, sees))
 
     def merge(
         self,

@@ -177,13 +177,13 @@ class Jobs(LakeBase):
         with self._core.database.read() as session:
             return find_job(session, job, self.project)
 
-    def _found(self, job: str) -> list[Job]:
+    def _found(self, job: str, sees: Callable[[RepoName], bool] | None = None) -> list[Job]:
         from trunkline.lake.core import resolve_set
 
         if not is_id_prefix(job):
             return [self._find(job)[1]]
         with self._core.database.read() as session:
-            found = jobs.listed(session, id_prefix=resolve_set(session, job))
+            found = jobs.listed(session, id_prefix=resolve_set(session, job, sees))
         if not found:
             raise NotFound(f'There is no job "{job}".', hint="trunkline job list shows all jobs.")
         return found

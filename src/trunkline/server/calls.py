@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from functools import wraps
+from functools import cache, partial, wraps
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -13,6 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 
 from trunkline.errors import NotAllowed, NotAuthenticated, NotFound
+from trunkline.lake.core import Sees
 from trunkline.model.access import LAKE, Permission, Principal, scope_of
 from trunkline.model.commits import RepoName
 from trunkline.model.refs import parse_ref
@@ -173,6 +174,13 @@ class Call:
                 f"{self.who.name} may not {_verb(permission)} this lake.",
                 hint="Ask an admin for the role.",
             )
+
+    @property
+    def sees(self) -> Sees | None:
+        """What the caller may read, asked once for each name; None for everything."""
+        if self.who.may(Permission.READ, LAKE):
+            return None
+        return cache(partial(self.may, Permission.READ))
 
     def visible(self, items: Iterable[Item], repo_of: Callable[[Item], RepoName]) -> list[Item]:
         """Those items whose repo the caller may read."""

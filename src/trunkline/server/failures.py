@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import logging
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from trunkline.errors import (
     DiskFull,
     Failed,
-    InUse,
     NotAuthenticated,
     NotFound,
     TimedOut,
@@ -25,9 +23,13 @@ from trunkline.errors import (
     Unavailable,
     Usage,
 )
-from trunkline.model.access import LAKE, Permission
+from trunkline.model.access import LAKE, Permission, scope_of
+from trunkline.model.commits import RepoName
 from trunkline.model.told import Place
 from trunkline.storage.disk import is_full
+
+if TYPE_CHECKING:
+    from trunkline.server.calls import Call
 
 log = logging.getLogger("trunkline.server")
 RETRY_SECONDS = 1
@@ -36,6 +38,7 @@ LONGEST_FLAW = 500
 
 def answer(request: Request, error: TrunklineError, status: int | None = None) -> JSONResponse:
     """The response to an error, with what a client needs to try again or report it."""
+    error = as_seen(getattr(request.state, "call", None), error)
     request_id = getattr(request.state, "request_id", "")
     headers = {"Cache-Control": "no-store"}
     if isinstance(error, NotAuthenticated):
@@ -55,7 +58,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(TrunklineError)
     async def ours(request: Request, error: TrunklineError) -> JSONResponse:
-        return answer(request, await run_in_threadpool(_seen, request, error))
+        return answer(request, error)
 
     @app.exception_handler(OverflowError)
     async def beyond(request: Request, error: OverflowError) -> JSONResponse:
@@ -97,20 +100,19 @@ def unforeseen(error: Exception, where: str) -> TrunklineError:
     return Failed(said, hint="Report it with the request id.")
 
 
-def _seen(request: Request, error: TrunklineError) -> TrunklineError:
-    """The error without the names of what its reader may not see."""
-    call = getattr(request.state, "call", None)
-    if call is None or call.principal is None or call.who.may(Permission.READ, LAKE):
+def as_seen(call: Call | None, error: TrunklineError) -> TrunklineError:
+    """The error without the names of what its reader may not see: every way out goes by here."""
+    who = call.principal if call is not None else None
+    if who is None or who.may(Permission.READ, LAKE):
         return error
-    if isinstance(error, InUse):
-        return error.as_seen(
-            lambda one: call.may(Permission.READ, one.repo if isinstance(one, Place) else one)
-        )
-    if isinstance(error, NotFound):
-        return error.as_seen(
-            lambda project: project is not None and call.who.may(Permission.READ, project)
-        )
-    return error
+
+    def sees(one: RepoName | Place | str | None) -> bool:
+        if one is None:
+            return False
+        repo = one.repo if isinstance(one, Place) else one
+        return who.may(Permission.READ, repo if isinstance(repo, str) else scope_of(repo))
+
+    return error.as_seen(sees)
 
 
 def _first(error: RequestValidationError) -> str:

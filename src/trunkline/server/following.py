@@ -26,6 +26,7 @@ from trunkline.sdk.lake import Lake
 from trunkline.sdk.wire.jobs import Waited
 from trunkline.sdk.wire.values import adapter
 from trunkline.server.auth.standing import Standing
+from trunkline.server.failures import as_seen
 from trunkline.server.service import Service
 from trunkline.storage.catalog.bell import bell_of
 
@@ -84,7 +85,8 @@ async def _events(request: Request, tail: Tail, follow: bool) -> AsyncIterator[S
         try:
             found, over = await looked(request, tail.look)
         except TrunklineError as error:
-            yield ServerSentEvent(json.dumps(error.to_dict()), event="error")
+            told = as_seen(request.state.call, error)
+            yield ServerSentEvent(json.dumps(told.to_dict()), event="error")
             return
         for line in found:
             yield ServerSentEvent(writer.dump_json(line).decode(), event="line")

@@ -303,9 +303,11 @@ def test_a_set_is_shown_without_what_one_may_not_see(lake: Lake, as_: As) -> Non
 def test_ids_of_others_are_not_told(lake: Lake, as_: As) -> None:
     made = [put(lake, "payroll@main", a=str(number)) for number in range(2)]
     common = made[0][:8]
-    with pytest.raises(AmbiguousId) as raised:
+    with pytest.raises(AmbiguousId):
+        lake.show(common)
+    with pytest.raises(NotFound) as raised:
         as_("outsider").show(common)
-    assert str(raised.value) == f'The id "{common}" is not unique.'
+    assert str(raised.value) == f'No commit has the id "{common}".'
 
 
 def test_who_prunes_maintains_all_that_goes(lake: Lake, as_: As) -> None:

@@ -8,16 +8,29 @@ from collections.abc import Iterator
 
 import httpx2
 import pytest
+from botocore.exceptions import ClientError
 from fastapi import FastAPI
 
-from tests.server.s3.doors import open_door
+from tests.server.s3.doors import Keys, open_door
 from tests.server.security.asking import Way, send, ways
 from tests.server.security.world import PEOPLE, WORD, World, spec
+from trunkline import Lake
+from trunkline.errors import AmbiguousId, InUse, NotFound, TrunklineError
 from trunkline.lake.keys import s3_access_key, s3_secret
+from trunkline.model.commits import RepoName
 from trunkline.model.told import WORD as HIDDEN
 from trunkline.server.app import create_app
+from trunkline.server.iceberg import operations
+from trunkline.server.s3 import buckets
 from trunkline.server.service import Service
 
+_ORDERS, _CLICKS = RepoName(WORD, f"{WORD}-orders"), RepoName("shop", "clicks")
+NAMING: list[TrunklineError] = [
+    NotFound("It is not there.", near=f" Did you mean {WORD}?", project=WORD),
+    InUse("It is read by {by}.", by=[_ORDERS, _CLICKS]),
+    InUse("It is read by {by}.", by=[_ORDERS]),
+    AmbiguousId("It could be {among}.", among=[(_ORDERS, WORD)], missing=NotFound("Not there.")),
+]
 VISIBLE = ("orders", "clicks", "sizes", "visible", "both", "sessions", "dark", "feed")
 NEAR = WORD[:-1]
 """Not the word itself, but near enough for somebody to be helped to it."""
@@ -210,6 +223,79 @@ def test_the_s3_door_names_nothing_either(world: World):
             for bucket in names:
                 found = client.list_objects_v2(Bucket=bucket)
                 assert WORD not in str(found.get("Contents"))
+
+
+def test_of_ids_that_begin_alike_only_those_one_sees_are_told(world: World, app: FastAPI):
+    """All of this lake was made within two minutes: their ids begin with the same digits."""
+    lake = world.lake
+    hidden = {one.id for one in lake.jobs(all_projects=True) if one.pipeline.project == WORD}
+    hidden |= {one.id for one in lake.history(f"{WORD}/{WORD}-orders")}
+    for who in ("narrow", "stranger"):
+        with world.client(who) as client:
+            others = {one for one in hidden if not _is_read(client, one)}
+            for begin in {one[:8] for one in hidden}:
+                for way in ways(app):
+                    if not way.is_quiet or way.path.endswith("/events"):
+                        continue
+                    named = dict.fromkeys(("set_id", "commit_id", "job", "at", "commit"), begin)
+                    if way.name.startswith("POST /sql"):
+                        body = {"text": "SELECT 1", "at": begin, "wait": 30}
+                        answer = send(world, client, way, body=body, **named)
+                    else:
+                        answer = send(world, client, way, {"at": begin, "job": begin}, **named)
+                    for one in others:
+                        assert one[:12] not in answer.text, (who, way.name, answer.text[:2000])
+
+
+def _is_read(client: httpx2.Client, set_id: str) -> bool:
+    return client.get(f"/api/v1/sets/{set_id}").status_code == 200
+
+
+def test_jobs_of_hidden_pipelines_are_not_there(world: World):
+    hidden = RepoName(WORD, f"{WORD}-reader")
+    job = next(one for one in world.lake.jobs(all_projects=True) if one.pipeline == hidden)
+    for who in ("elsewhere", "stranger"):
+        with world.client(who) as client:
+            texts = set()
+            for asked in (job.id, "0" * 32):
+                answer = client.get("/api/v1/checks", params={"job": asked})
+                assert answer.status_code == 404, (who, answer.text)
+                texts.add(answer.json()["error"]["message"].replace(asked, "ID"))
+            assert len(texts) == 1
+    with world.client("narrow") as client:
+        for named in (f"{WORD}/{WORD}-reader", f"{WORD}/{WORD}-reader@{job.id}"):
+            gone = client.get("/api/v1/checks", params={"job": named, "pipeline": "shop/visible"})
+            assert gone.status_code == 404, gone.text
+
+
+@pytest.mark.parametrize("error", NAMING, ids=range(len(NAMING)))
+def test_every_door_leaves_out_names_that_are_hidden(
+    world: World, monkeypatch: pytest.MonkeyPatch, error: TrunklineError
+):
+    """Whatever raises it: an error that has names as values goes out without those."""
+
+    def fail(*given: object, **named: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Lake, "tags", fail)
+    monkeypatch.setattr(buckets, "repo_key", fail)
+    monkeypatch.setattr(operations.Visit, "require_namespace", fail)
+    path = "/api/v1/repos/shop/orders/tags"
+    iceberg = "/iceberg/v1/namespaces/shop"
+    with world.client("reader") as client:
+        answer = client.get(path)
+        assert answer.status_code == error.as_seen(lambda one: False).http_status, answer.text
+        _clean(answer)
+        _clean(client.get(iceberg))
+    with open_door(world.lake, authenticated=True) as door:
+        token = world.tokens["reader"].split("_")[1]
+        s3 = door.client(Keys(s3_access_key(token), s3_secret(door.service.key, token)))
+        with pytest.raises(ClientError) as refused:
+            s3.list_objects_v2(Bucket="shop--orders")
+    assert WORD not in str(refused.value.response)
+    with world.client("root") as client:
+        for asked in (path, iceberg):
+            assert WORD in client.get(asked).text
 
 
 def test_nobody_is_helped_to_a_pipeline_of_an_environment(world: World):

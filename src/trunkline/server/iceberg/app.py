@@ -20,8 +20,8 @@ from trunkline.errors import (
     TrunklineError,
     Usage,
 )
-from trunkline.server.calls import current
-from trunkline.server.failures import unforeseen
+from trunkline.server.calls import Call, current
+from trunkline.server.failures import as_seen, unforeseen
 from trunkline.server.iceberg.credentials import exchanged
 from trunkline.server.iceberg.metadata import Json
 from trunkline.server.iceberg.operations import OPERATIONS, Operation, Visit, kind_of
@@ -49,6 +49,7 @@ class IcebergDoor:
     async def _answer(self, request: Request, scope: Scope) -> Response:
         service: Service = request.app.state.service
         operation: Operation | None = None
+        call: Call | None = None
         try:
             parts = _parts(scope)
             if TOKENS.match(request.method, parts) is not None:
@@ -66,7 +67,7 @@ class IcebergDoor:
             visit = Visit(service.iceberg, call, request, values)
             return _said(await run_in_threadpool(operation.act, visit))
         except TrunklineError as error:
-            return _refused(request, error, kind_of(error, operation))
+            return _refused(request, as_seen(call, error), kind_of(error, operation))
         except Exception as error:
             said = unforeseen(error, f"{request.method} {scope['path']}")
             return _refused(request, said, kind_of(said, operation))

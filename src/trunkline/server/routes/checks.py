@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trunkline.errors import NotFound
+from trunkline.lake.control import read_job
 from trunkline.model.access import Permission
 from trunkline.model.expectations import CheckRecord
 from trunkline.model.refs import parse_repo
@@ -33,13 +33,10 @@ def list_checks(
     lake = call.lake.bound(project=project)
     if pipeline is not None:
         call.require(Permission.READ, parse_repo(pipeline, project=lake.project))
-    elif job is not None and "@" in job:
-        call.require(Permission.READ, parse_repo(job.rpartition("@")[0], project=lake.project))
-    found = lake.checks(pipeline, job, failed, jobs, all_projects=project is None)
-    seen = call.visible(found, lambda one: parse_repo(one.pipeline))
-    if job is not None and len(seen) < len(found):
-        raise NotFound(f'There is no job "{job}".', hint="trunkline job list shows all jobs.")
-    return page_by_number(seen, limit, cursor)
+    if job is not None and (named := read_job(job, lake.project)[0]) is not None:
+        call.require(Permission.READ, named)
+    found = lake._checks(pipeline, job, failed, jobs, project is None, call.sees)
+    return page_by_number(call.visible(found, lambda one: parse_repo(one.pipeline)), limit, cursor)
 
 
 @routes.POST("/checks/replay", Needs(On.BODY, Permission.WRITE), status_code=202)

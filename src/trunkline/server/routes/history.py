@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Query
 
-from trunkline.errors import AmbiguousId, InUse
+from trunkline.errors import InUse
 from trunkline.lake.history import CommitSet
 from trunkline.lake.historypages import CommitPage
 from trunkline.lake.merge import MergeReport
@@ -85,18 +85,8 @@ def get_commit(call: Caller, project: str, repo: str, at: str) -> Commit:
 @routes.GET("/sets/{commit_id}", ANYBODY)
 def show_commit_set(call: Caller, commit_id: str) -> CommitSet:
     """Every commit that shares an id, with what each was made from: what the caller may read."""
-    try:
-        found = call.lake.show(commit_id)
-    except AmbiguousId:
-        # The others may be of repos that the caller may not see.
-        raise AmbiguousId(
-            f'The id "{commit_id}" is not unique.', hint="Give more digits."
-        ) from None
+    found = call.lake._shown(commit_id, call.sees)
     seen = call.visible(found.commits, lambda one: one.repo)
-    if not seen:
-        missing = call.hidden(f'No commit has the id "{commit_id}".')
-        missing.hint = "An id is 32 hex digits; 8 of them suffice."
-        raise missing
     names = {str(one.repo) for one in seen}
     sources = {
         name: tuple(call.visible(edges, lambda edge: edge.repo))

@@ -213,11 +213,10 @@ def _datums(call: Call, name: RepoName, job: str, state: str | None) -> Iterator
 
 def _of_set(call: Call, text: str) -> list[Job]:
     """A set's jobs. Whether there are others than the caller's is not told."""
-    everything = call.who.may(Permission.READ, LAKE)
     try:
-        found = call.lake._found(text)
-    except (NotFound, AmbiguousId):
-        if everything:
+        found = call.lake._found(text, call.sees)
+    except NotFound:
+        if call.sees is None:
             raise
         found = []
     seen = call.visible(found, lambda one: one.pipeline)
@@ -229,10 +228,9 @@ def _of_set(call: Call, text: str) -> list[Job]:
 def _is_seen(call: Call, set_id: str) -> bool:
     """Whether the caller may read a commit of the set."""
     try:
-        found = call.lake.show(set_id).commits
+        return bool(call.lake._shown(set_id, call.sees))
     except (NotFound, AmbiguousId):
         return False
-    return bool(call.visible(found, lambda one: one.repo))
 
 
 def _shows(call: Call, project: str | None) -> Callable[[RepoName], bool] | None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Query
 
-from trunkline.errors import AmbiguousId
 from trunkline.lake.overview import overview
 from trunkline.lake.search import search
 from trunkline.lake.sets import sets_page
-from trunkline.model.access import LAKE, Permission
-from trunkline.model.commits import RepoName
 from trunkline.model.overview import Found, Overview, SetSummary, SettingInfo
 from trunkline.sdk.settings import shown_settings
 from trunkline.sdk.wire.values import Page
-from trunkline.server.calls import ADMIN_LAKE, ANYBODY, Call, Caller, Routes
+from trunkline.server.calls import ADMIN_LAKE, ANYBODY, Caller, Routes
 from trunkline.server.hidden_inputs import shown_cause, shown_nodes
 from trunkline.server.paging import Cursor, Limit, decoded, encoded
 
@@ -33,12 +29,8 @@ def get_overview(call: Caller, project: Project = None, at: At = None) -> Overvi
     """Every repo and pipeline that the caller may read, and how it is; or was, at a commit set."""
     if project is not None:
         call.require_project_seen(project)
-    sees = _sees(call)
-    try:
-        found = overview(call.lake._core, project, at, sees)
-    except AmbiguousId:
-        # The others may be of repos that the caller may not see.
-        raise AmbiguousId(f'The id "{at}" is not unique.', hint="Give more digits.") from None
+    sees = call.sees
+    found = overview(call.lake._core, project, at, sees)
     if sees is None:
         return found
     edges = (one for one in found.edges if sees(one.source) and sees(one.target))
@@ -54,7 +46,7 @@ def list_sets(
     if project is not None:
         call.require_project_seen(project)
     shown = shown_cause(call)
-    page = sets_page(call.lake._core, project, limit, decoded(cursor), _sees(call), shown)
+    page = sets_page(call.lake._core, project, limit, decoded(cursor), call.sees, shown)
     return Page(page.items, encoded(page.rest) if page.rest else None)
 
 
@@ -65,24 +57,10 @@ def search_lake(call: Caller, q: Text, limit: Limit = 20) -> Found:
     Of files, and of the columns of tables, those at the head of `main`; `partial` tells that
     there were too many to look at all of them.
     """
-    return search(call.lake._core, q, limit, _sees(call))
+    return search(call.lake._core, q, limit, call.sees)
 
 
 @routes.GET("/settings", ADMIN_LAKE)
 def list_settings(call: Caller) -> Page[SettingInfo]:
     """The settings that the server runs with, and where each came from; secrets are hidden."""
     return Page(shown_settings(call.service.settings))
-
-
-def _sees(call: Call) -> Callable[[RepoName], bool] | None:
-    """What the caller may read, asked once for each name; None for everything."""
-    who, known = call.who, dict[RepoName, bool]()
-    if who.may(Permission.READ, LAKE):
-        return None
-
-    def sees(repo: RepoName) -> bool:
-        if repo not in known:
-            known[repo] = who.may_repo(Permission.READ, repo)
-        return known[repo]
-
-    return sees

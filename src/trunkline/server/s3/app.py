@@ -18,7 +18,7 @@ from trunkline.model.access import AuditEntry
 from trunkline.model.time import now_micros
 from trunkline.server.auth.standing import Standing
 from trunkline.server.calls import Call
-from trunkline.server.failures import unforeseen
+from trunkline.server.failures import as_seen, unforeseen
 from trunkline.server.logs import RequestIds
 from trunkline.server.s3.asked import Asked, asked
 from trunkline.server.s3.bodies import checked
@@ -106,7 +106,7 @@ class S3App:
         except S3Error as error:
             answer = _refused(error, scope, request_id)
         except TrunklineError as error:
-            answer = _refused(translated(error), scope, request_id)
+            answer = _refused(translated(as_seen(call, error)), scope, request_id)
             if answer.status >= 500:
                 log.warning("S3 request %s: %s", request_id, error)
         except RecursionError:

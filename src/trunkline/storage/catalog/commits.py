@@ -56,12 +56,20 @@ def find_request(session: Session, repo: int, request: str) -> Commit | None:
     return _commit(row) if row else None
 
 
-def ids_like(session: Session, prefix: str, repo: int | None = None, limit: int = 5) -> list[str]:
-    """Ids that start with `prefix`, in one repo or in all of them."""
-    among = "SELECT key FROM repos" if repo is None else ":repo"
+def ids_like(
+    session: Session,
+    prefix: str,
+    repo: int | None = None,
+    limit: int = 5,
+    among: Iterable[int] | None = None,
+) -> list[str]:
+    """Ids that start with `prefix`, in one repo, `among` some or in all of them."""
+    where = "SELECT key FROM repos" if repo is None else ":repo"
+    if among is not None:
+        where = ", ".join(str(int(key)) for key in among) or "NULL"
     rows = session.all(
         f"""SELECT DISTINCT id FROM commits WHERE id >= :low AND id < :high
-            AND repo IN ({among}) ORDER BY id LIMIT :limit""",
+            AND repo IN ({where}) ORDER BY id LIMIT :limit""",
         {"low": prefix, "high": prefix + "g", "repo": repo, "limit": limit},
     )
     return [row["id"] for row in rows]

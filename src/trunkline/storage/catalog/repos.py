@@ -72,6 +72,12 @@ def key_of(session: Session, name: RepoName) -> int | None:
     return int(row["key"]) if row else None
 
 
+def keys(session: Session) -> list[tuple[int, RepoName]]:
+    """All repos by their keys."""
+    rows = session.all("SELECT key, project, name FROM repos ORDER BY key", {})
+    return [(int(row["key"]), RepoName(row["project"], row["name"])) for row in rows]
+
+
 def name_of(session: Session, key: int) -> RepoName | None:
     row = session.one("SELECT project, name FROM repos WHERE key = :key", {"key": key})
     return RepoName(row["project"], row["name"]) if row else None
