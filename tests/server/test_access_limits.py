@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 
 from tests.cli.run import Cli
-from tests.server.people import Server, a_server
+from tests.server.people import PASSWORD, Server, a_server
 from trunkline.errors import NotAllowed, NotFound
 from trunkline.model.access import Permission, Principal, grants_from
+from trunkline.sdk.wire.values import IDEMPOTENCY
+from trunkline.server.idempotency import REPLAYED
 
 LARGE = 40 << 20
 
@@ -109,3 +113,65 @@ def test_a_token_for_reading_begins_no_transaction(server: Server):
             lake._client.send("POST", "/transactions", {})
         with pytest.raises(NotAllowed):
             lake._client.send("POST", "/run")
+
+
+def test_a_token_with_limits_knows_nothing_else_of_its_owner(server: Server, token: str):
+    other = server.lake.create_token(owner="ada")
+    bob = server.user("bob", shop="maintainer", default="reader")
+    limits = {"shop/orders": "writer", "default": "admin"}
+    mine = server.lake.create_token(owner="bob", limits=limits)
+    limited = server.with_token(mine.token)
+    who = limited.whoami()
+    assert who.grants == grants_from("bob", {"default": "reader", "shop/orders": "writer"})
+    seen = limited.user("bob")
+    assert (seen.grants, seen.email) == (who.grants, "")
+    assert [one.id for one in limited.tokens()] == [mine.info.id]
+    assert len(bob.tokens()) > 1
+    for one in (bob.whoami().token, other.info.id):
+        with pytest.raises(NotFound):
+            limited.revoke_token(one)
+    with pytest.raises(NotAllowed, match="limits"):
+        limited.set_password("bob", "another horse battery", PASSWORD)
+    assert limited.revoke_token(mine.info.id).revoked
+
+
+def test_what_a_token_with_limits_began_is_its_own(server: Server, token: str):
+    """Nor is what its owner began of it: uploads, and answers that are kept for keys."""
+    ada = server.lake.create_token(owner="ada").token
+    with httpx2.Client(base_url=server.api, trust_env=False) as client:
+
+        def sent(token: str, method: str, path: str, **more: Any) -> httpx2.Response:
+            headers = {"Authorization": f"Bearer {token}", IDEMPOTENCY: "one-key"}
+            return client.request(method, path, headers=headers, **more)
+
+        made = sent(ada, "POST", "/transactions", json={})
+        assert made.status_code == 201
+        txn = made.json()["id"]
+        again = sent(ada, "POST", "/transactions", json={})
+        assert (again.json()["id"], again.headers.get(REPLAYED)) == (txn, "true")
+        other = sent(token, "POST", "/transactions", json={})
+        assert other.json()["id"] != txn and REPLAYED not in other.headers
+        body: dict[str, Any] = {"operations": []}
+        taken = client.post(
+            f"/transactions/{txn}/commit",
+            json=body,
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        assert taken.status_code in (404, 503), taken.text
+
+
+@pytest.mark.parametrize(
+    ("grants", "limits", "within"),
+    [
+        ({"lake": "admin"}, {"shop": "reader"}, {"shop": "reader"}),
+        ({"shop/orders": "writer"}, {"lake": "admin"}, {"shop/orders": "writer"}),
+        ({"shop": "writer"}, {"default": "writer"}, {}),
+        ({"shop": "writer"}, None, {"shop": "writer"}),
+    ],
+)
+def test_within_limits(
+    grants: dict[str, str], limits: dict[str, str] | None, within: dict[str, str]
+):
+    narrowed = None if limits is None else grants_from("bob", limits)
+    who = Principal("bob", grants=grants_from("bob", grants), limits=narrowed)
+    assert who.within() == grants_from("bob", within)

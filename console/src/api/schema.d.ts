@@ -1112,6 +1112,8 @@ export interface paths {
         /**
          * Get Graph
          * @description Which pipelines read which repos, and how they are: those that the caller may read.
+         *
+         *     With `env` as they are in an environment, for who may read the project.
          */
         get: operations["lineage_get_graph"];
         put?: never;
@@ -2763,7 +2765,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whoami */
+        /**
+         * Whoami
+         * @description Who asks, and what they may. With limits, `grants` are what those leave of the owner's.
+         */
         get: operations["access_whoami"];
         put?: never;
         post?: never;
@@ -2800,7 +2805,7 @@ export interface paths {
         };
         /**
          * Get User
-         * @description Oneself; others are an admin's to see.
+         * @description Oneself, with limits as far as they go; others are an admin's to see.
          */
         get: operations["access_get_user"];
         put?: never;
@@ -2863,7 +2868,7 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description One's own; for an admin anybody's, or all.
+         * @description One's own; for an admin anybody's, or all. One with limits sees itself.
          */
         get: operations["access_list_tokens"];
         put?: never;

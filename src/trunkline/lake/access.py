@@ -149,11 +149,18 @@ def _for(whose: str, limits: Grants) -> Iterable[Grant]:
     return (Grant(whose, one.scope, one.role) for one in limits)
 
 
+def owns(who: Principal, info: TokenInfo) -> bool:
+    """Whether somebody may see and revoke a token as their own; with limits it is itself alone."""
+    if who.limits is not None:
+        return who.token == info.id
+    return who.name == info.owner and who.kind != "job"
+
+
 def revoke_token(core: Core, by: Principal, token_id: str) -> TokenInfo:
     """Let a token be good no more. Others' are an admin's matter, and unseen by the rest."""
     with core.database.write() as session:
         row = access.token(session, token_id)
-        own = row is not None and row.info.owner == by.name and by.kind != "job"
+        own = row is not None and owns(by, row.info)
         if row is None or not (own or by.may(Permission.ADMIN, LAKE)):
             raise NotFound(
                 f'There is no token "{token_id}".', hint="trunkline token list shows them."

@@ -118,6 +118,21 @@ class Principal:
     token: str = ""
     expires: Moment | None = None
 
+    @property
+    def identity(self) -> str:
+        """Whose is what it begins: a token with limits shares nothing with its owner."""
+        return self.name if self.limits is None else f"{self.name}#{self.token}"
+
+    def within(self) -> Grants:
+        """Its grants as far as its limits let them through."""
+        if self.limits is None:
+            return self.grants
+        return tuple(
+            Grant(self.name, scope, allowed[-1])
+            for scope in sorted(self._scopes())
+            if (allowed := [role for role in Role if self.may(role.permission, scope)])
+        )
+
     def may(self, permission: Permission, scope: str) -> bool:
         if permission_on(self.grants, scope) < permission:
             return False

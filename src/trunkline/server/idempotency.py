@@ -63,7 +63,7 @@ class IdempotencyKeys:
                 await self._app(scope, receive, send)
                 return
             async with held_body(request, LARGEST) as body:
-                await self._answer(call, call.principal.name, request, body, send)
+                await self._answer(call, call.principal.identity, request, body, send)
         except TrunklineError as error:
             await answer(request, error)(scope, receive, send)
 

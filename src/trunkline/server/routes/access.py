@@ -33,7 +33,8 @@ ADMIN_BODY = Needs(On.BODY, Permission.ADMIN)
 
 @routes.GET("/whoami", ANYBODY, quick=True)
 def whoami(call: Caller) -> Principal:
-    return call.who
+    """Who asks, and what they may. With limits, `grants` are what those leave of the owner's."""
+    return replace(call.who, grants=call.who.within())
 
 
 @routes.GET("/users", ADMIN_LAKE)
@@ -51,10 +52,13 @@ async def create_user(call: Caller, body: NewUser) -> User:
 
 @routes.GET("/users/{name}", ANYBODY)
 def get_user(call: Caller, name: str) -> User:
-    """Oneself; others are an admin's to see."""
+    """Oneself, with limits as far as they go; others are an admin's to see."""
     if not _is_self(call, name):
         call.require_lake(Permission.ADMIN)
-    return call.lake.user(name)
+    user = call.lake.user(name)
+    if call.who.limits is None or call.who.may(Permission.ADMIN, LAKE):
+        return user
+    return replace(user, email="", grants=call.who.within())
 
 
 @routes.PATCH("/users/{name}", ADMIN_LAKE)
@@ -75,6 +79,8 @@ async def set_password(call: Caller, name: str, body: NewPassword) -> None:
     if not who.may(Permission.ADMIN, LAKE):
         if not _is_self(call, name) or who.kind == "job":
             raise NotAllowed(f"{who.name} may not set the password of others.")
+        if who.limits is not None:
+            raise NotAllowed("A token with limits may not set its owner's password.")
         current = body.current or ""
         with call.service.throttle.attempt(name, call.address):
             if await places.run(lambda: users.check_password(core, name, current)) is None:
@@ -101,13 +107,14 @@ def revoke_grant(call: Caller, user: str, scope: str = "lake") -> User:
 def list_tokens(
     call: Caller, owner: str | None = None, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[TokenInfo]:
-    """One's own; for an admin anybody's, or all."""
+    """One's own; for an admin anybody's, or all. One with limits sees itself."""
     who = call.who
     if not who.may(Permission.ADMIN, LAKE):
         if owner not in (None, who.name):
             raise NotAllowed(f"{who.name} may not see the tokens of others.")
-        owner = who.name
-    found = call.lake.tokens(owner)
+        found = [one for one in call.lake.tokens(who.name) if access.owns(who, one)]
+    else:
+        found = call.lake.tokens(owner)
     return page(found, _newest_first, limit, cursor)
 
 

@@ -46,14 +46,14 @@ _BYTES = {
 def begin_transaction(call: Caller, body: NewTransaction) -> OpenTransaction:
     """Open a transaction, or say that an open one is still wanted."""
     sweep(call.lake._folder)
-    return leasing.begin(call.lake._core, body.id, call.who.name)
+    return leasing.begin(call.lake._core, body.id, call.who.identity)
 
 
 @routes.DELETE("/transactions/{txn}", WRITE_SOMETHING, status_code=204)
 def drop_transaction(call: Caller, txn: str) -> None:
     """Throw away what was uploaded. What is not there, or another's, is no error."""
     parts = Parts(call.lake._folder, txn)
-    if leasing.drop(call.lake._core, txn, call.who.name):
+    if leasing.drop(call.lake._core, txn, call.who.identity):
         parts.remove()
 
 
@@ -152,11 +152,11 @@ class _Held:
         self._txn = txn
         self._core = call.lake._core
         self.parts = Parts(call.lake._folder, txn)
-        started = leasing.hold(self._core, txn, call.who.name)
+        started = leasing.hold(self._core, txn, call.who.identity)
         self._receipts = receipts.Receipts(call.lake._folder, txn, started)
 
     async def keep(self) -> None:
-        await run_in_threadpool(leasing.hold, self._core, self._txn, self._call.who.name)
+        await run_in_threadpool(leasing.hold, self._core, self._txn, self._call.who.identity)
 
     def receipt(self, line: bytes) -> Receipt:
         return Receipt(self._receipts.give(line), line_hash(line).decode(), line_size(line))

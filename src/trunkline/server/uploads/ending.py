@@ -54,7 +54,7 @@ def end(call: Call, txn: str, body: Ending) -> list[Commit]:
     _require(call, body)
     core = call.lake._core
     try:
-        started = hold(core, txn, call.who.name)
+        started = hold(core, txn, call.who.identity)
         done = _end(call, txn, started, body)
     except LeaseLost:
         # Either the client was silent for too long, or this very request has been made before.
