@@ -24,6 +24,7 @@ from tests.served import answering
 from tests.server.security.world import World
 from tests.waiting import until
 from trunkline.errors import TooLarge, Usage
+from trunkline.sdk.wire.arrow import checked_stream
 from trunkline.sdk.wire.bundles import encode_header
 from trunkline.sdk.wire.values import API, ARROW, BUNDLE
 from trunkline.server import limits, protocol
@@ -31,7 +32,7 @@ from trunkline.server.app import create_app
 from trunkline.server.calls import On, Route
 from trunkline.server.limits import LARGEST_JSON, LARGEST_PUBLIC
 from trunkline.server.service import Service
-from trunkline.server.uploads.arrowsizes import check_sizes
+from trunkline.server.uploads.arrowsizes import MOST_ROWS, check_sizes
 
 JSON = {"Content-Type": "application/json"}
 
@@ -391,6 +392,37 @@ def test_rows_that_unpack_to_more_than_there_may_be(world: World):
             )
             assert answer.status_code == 413, answer.text
     assert world.state() == before
+
+
+def _stream_of(values: pa.Array) -> bytes:
+    batch, sink = pa.record_batch([values], ["a"]), io.BytesIO()
+    with ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def test_rows_that_take_no_bytes_are_counted(world: World):
+    few, many = (_stream_of(pa.nulls(rows)) for rows in (MOST_ROWS, MOST_ROWS + 1))
+    check_sizes(io.BytesIO(few))
+    before = world.state()
+    with world.client("root") as client:
+        answer = client.post(
+            "/api/v1/repos/shop/orders/table/rows",
+            params={"path": "/nulls"},
+            content=many,
+            headers={"Content-Type": ARROW},
+        )
+        assert answer.status_code == 413 and "rows" in answer.text, answer.text
+    assert world.state() == before
+
+
+def test_rows_of_one_wide_value_come_in_pieces():
+    wide = pa.array(["x" * 100_000])
+    rows = pa.DictionaryArray.from_arrays(pa.array([0] * 4000, pa.int8()), wide)
+    reader = checked_stream(iter([_stream_of(rows)]))
+    sizes = [batch.num_rows for batch in reader]
+    assert sum(sizes) == 4000
+    assert max(sizes) * 100_000 <= 64 << 20
 
 
 def test_damaged_metadata_is_an_error_of_the_sender():

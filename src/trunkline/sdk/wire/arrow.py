@@ -119,8 +119,12 @@ def read_stream(pieces: Iterator[bytes], cut: Cut = _lost) -> pa.RecordBatchRead
 
 
 def checked_stream(pieces: Iterator[bytes]) -> pa.RecordBatchReader:
-    """The same from somebody who may send anything: no batch is used that is not whole."""
+    """The same from somebody who may send anything: no batch is used that is not whole, and each
+    in pieces that stay small when they are unpacked.
+    """
     import pyarrow as pa
+
+    from trunkline.tables import unpacking
 
     reader = read_stream(pieces, _half)
 
@@ -128,7 +132,7 @@ def checked_stream(pieces: Iterator[bytes]) -> pa.RecordBatchReader:
         try:
             for batch in reader:
                 batch.validate(full=True)
-                yield batch
+                yield from unpacking.pieces(batch)
         except (pa.ArrowInvalid, OSError) as error:
             raise Usage(f"The body is no stream of Arrow: {_line(error)}.") from None
 

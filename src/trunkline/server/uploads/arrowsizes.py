@@ -15,6 +15,8 @@ from typing import BinaryIO
 from trunkline.errors import TooLarge, Usage
 
 LARGEST_BATCH = 1 << 30
+MOST_ROWS = 16 << 20
+"""Of a batch: rows of nulls take no bytes at all."""
 MOST_METADATA = 64 << 20
 _GOES_ON = 0xFFFFFFFF
 _DICTIONARY, _BATCH = 2, 3
@@ -66,6 +68,15 @@ def _unpacked(file: BinaryIO, metadata: bytes, body: int, end: int) -> int:
         header = _table(metadata, _field(metadata, 1, header))
     elif kind != _BATCH:
         return 0
+    at = _field(metadata, 0, header)
+    (rows,) = struct.unpack_from("<q", metadata, at) if at else (0,)
+    if rows < 0:
+        raise ValueError("rows")
+    if rows > MOST_ROWS:
+        raise TooLarge(
+            f"A batch of {rows:,} rows is too large; most: {MOST_ROWS:,}.",
+            hint="Send the rows in smaller batches.",
+        )
     if not _field(metadata, 3, header):
         return 0
     total = 0

@@ -21,6 +21,7 @@ from trunkline.tables.describe import Table, describe
 from trunkline.tables.layout import hive_values, is_data
 from trunkline.tables.pathvalues import scalar_of
 from trunkline.tables.reading.opening import arrow_source, open_parquet, unreadable
+from trunkline.tables.reading.parquetrows import parquet_rows
 from trunkline.tables.writing.arrowwrite import write_batches
 from trunkline.tables.writing.casting import arrow_schema, fitted
 from trunkline.tables.writing.storing import refuse_open_commit, table_name
@@ -182,8 +183,9 @@ def rows_of(
     if columns is not None:
         wanted = {name.casefold() for name in columns}
         schema = Schema(tuple(c for c in schema if c.name.casefold() in wanted))
+    source = arrow_source(core, entry)
     try:
-        file = open_parquet(arrow_source(core, entry))
+        file = open_parquet(source)
     except (pa.ArrowException, OSError) as error:
         raise unreadable(core, entry, "the table", "Parquet", error) from None
     names = {column.name.casefold() for column in schema}
@@ -191,7 +193,7 @@ def rows_of(
     # A file that is older than all these columns still tells how many rows it has.
     some = has or file.schema_arrow.names[:1]
     told = _told(entry, path, spec, file.schema_arrow.names)
-    batches = fitted(_with_folder(file.iter_batches(BATCH, columns=some), told), schema)
+    batches = fitted(_with_folder(parquet_rows(source, file, some, BATCH), told), schema)
     return pa.RecordBatchReader.from_batches(arrow_schema(schema), batches)
 
 

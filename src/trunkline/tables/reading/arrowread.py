@@ -22,6 +22,7 @@ from trunkline.tables.reading.conditions import (
     row_filter,
 )
 from trunkline.tables.reading.opening import arrow_source, kind_of, open_parquet, unreadable
+from trunkline.tables.reading.parquetrows import parquet_rows
 from trunkline.tables.types import cast, to_arrow, to_arrow_type
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def _columnar_batches(
         return
     with open_parquet(source) as parquet:
         names = _spelled(parquet.schema_arrow.names, inside)
-        yield from parquet.iter_batches(BATCH_ROWS, columns=names, use_threads=True)
+        yield from parquet_rows(source, parquet, names, BATCH_ROWS)
 
 
 def _spelled(names: Sequence[str], inside: Schema) -> list[str]:

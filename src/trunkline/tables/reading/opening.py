@@ -70,13 +70,19 @@ def arrow_source(core: Core, entry: Entry) -> Any:
     return pa.PythonFile(io.BufferedReader(RangeFile(core, entry), _AHEAD), mode="r")
 
 
-def open_parquet(source: Any) -> Any:
+def open_parquet(source: Any, dictionaries: Sequence[str] = ()) -> Any:
     """A Parquet file for Arrow. Its checksums count, and INT96 is in microseconds: nanoseconds,
-    as Arrow has it otherwise, overflow before 1677 and after 2262 without a word.
+    as Arrow has it otherwise, overflow before 1677 and after 2262 without a word. Columns that are
+    named come as `dictionaries`, with each value once.
     """
     import pyarrow.parquet as pq
 
-    return pq.ParquetFile(source, page_checksum_verification=True, coerce_int96_timestamp_unit="us")
+    return pq.ParquetFile(
+        source,
+        page_checksum_verification=True,
+        coerce_int96_timestamp_unit="us",
+        read_dictionary=list(dictionaries) or None,
+    )
 
 
 def parquet_schema(file: Any) -> pa.Schema:
