@@ -322,13 +322,16 @@ def test_the_journal_writes_what_is_left_when_it_closes(tmp_path: Path):
         assert found == [str(number) for number in reversed(range(100))]
 
 
-def test_strangers_cannot_fill_the_log(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("outcome", "detail"), [("refused", "401"), ("failed", "404"), ("failed", "422")]
+)
+def test_strangers_cannot_fill_the_log(tmp_path: Path, outcome: str, detail: str):
     with a_lake(tmp_path) as lake:
         journal = Journal(lake._core, 3600)
         for number in range(100):
             for who in ("", "bob"):
                 said = AuditEntry(
-                    0, now_micros(), who, "GET x", f"/{number}", "refused", "::1", "", "401"
+                    0, now_micros(), who, "GET x", f"/{number}", outcome, "::1", "", detail
                 )
                 journal.add(said)
         journal.close()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from trunkline.server.s3.asked import asked
 from trunkline.server.s3.bodies import checked
+from trunkline.server.s3.documents import MOST_ELEMENTS, read_document
 from trunkline.server.s3.failures import S3Error
 from trunkline.server.s3.signature import EMPTY_HASH, Chain, trailer_hash
 
@@ -165,3 +166,17 @@ def test_a_trailer_that_was_promised_must_come():
         "x-amz-trailer": "x-amz-checksum-crc32",
     }
     assert refused(encoded([b"abc"]), headers) == "IncompleteBody"
+
+
+@pytest.mark.parametrize("element", [b"<a/>", b'<a b="" c="" d=""/>', b"<a>"])
+def test_a_document_has_so_many_elements_at_most(element: bytes):
+    """What it takes to read one is bounded, whatever its bytes are made to be."""
+    with pytest.raises(S3Error, match="well-formed"):
+        read_document(b"<Delete>" + element * (MOST_ELEMENTS + 1) + b"</Delete>", "Delete")
+
+
+def test_a_document_may_name_all_parts_of_an_upload():
+    kinds = ("PartNumber", "ETag", "ChecksumCRC32", "ChecksumCRC64NVME", "ChecksumSHA256")
+    part = "".join(f"<{kind}>1</{kind}>" for kind in kinds)
+    body = "<Complete>" + f"<Part>{part}</Part>" * 10_000 + "</Complete>"
+    assert len(read_document(body.encode(), "Complete")) == 10_000

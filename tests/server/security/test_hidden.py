@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import httpx2
 import pytest
@@ -240,9 +241,10 @@ def test_of_ids_that_begin_alike_only_those_one_sees_are_told(world: World, app:
                     named = dict.fromkeys(("set_id", "commit_id", "job", "at", "commit"), begin)
                     if way.name.startswith("POST /sql"):
                         body = {"text": "SELECT 1", "at": begin, "wait": 30}
-                        answer = send(world, client, way, body=body, **named)
+                        answer = send(world, client, way, None, body, **named)
                     else:
-                        answer = send(world, client, way, {"at": begin, "job": begin}, **named)
+                        query = {"at": begin, "job": begin}
+                        answer = send(world, client, way, query, None, **named)
                     for one in others:
                         assert one[:12] not in answer.text, (who, way.name, answer.text[:2000])
 
@@ -309,3 +311,50 @@ def test_nobody_is_helped_to_a_pipeline_of_an_environment(world: World):
     with world.client("reader") as client:
         lacking = client.get("/api/v1/pipelines/shop/orders", params={"environment": "dev"})
     assert "orderz" in lacking.text
+
+
+def test_an_environment_is_for_who_reads_the_project(world: World):
+    with world.client("narrow") as client:
+        for env in ("dev", "nowhere"):
+            asked = {"project": "shop", "env": env}
+            assert client.get("/api/v1/graph", params=asked).status_code == 403
+        assert client.get("/api/v1/graph", params={"project": "shop"}).status_code == 200
+    with world.client("reader") as client:
+        asked = {"project": "shop", "env": "dev"}
+        assert client.get("/api/v1/graph", params=asked).status_code == 200
+
+
+def test_deliveries_of_a_pipeline_by_its_whole_name(world: World):
+    with world.client("narrow") as client:
+        for name, status in (("shop/visible", 200), ("shop/sizes", 404), ("visible", 404)):
+            found = client.get("/api/v1/deliveries", params={"pipeline": name})
+            assert found.status_code == status, (name, found.text)
+
+
+def test_a_hidden_repo_is_no_other_ones_bucket(world: World):
+    """`shop--orders` is the repo of that name for who may see it, and of `shop` for the rest."""
+    world.lake.create_repo("default/shop--orders")
+    world.lake.create_repo("default/shop--new")
+    try:
+        with open_door(world.lake, authenticated=True) as door:
+
+            def client(who: str) -> Any:
+                token = world.tokens[who].split("_")[1]
+                return door.client(Keys(s3_access_key(token), s3_secret(door.service.key, token)))
+
+            for who in ("reader", "narrow"):
+                found = client(who).list_objects_v2(Bucket="shop--orders")
+                assert "main/a.txt" in [one["Key"] for one in found["Contents"]], who
+            assert "Contents" not in client("root").list_objects_v2(Bucket="shop--orders")
+            for who in ("elsewhere", "stranger"):
+                with pytest.raises(ClientError, match="NoSuchBucket"):
+                    client(who).list_objects_v2(Bucket="shop--orders")
+            client("keeper").create_bucket(Bucket="shop--new")
+        namespace = "/iceberg/v1/namespaces/shop%1Forders/tables/table"
+        with world.client("narrow") as reader:
+            assert "is taken" not in reader.get(namespace).text
+        with world.client("root") as root:
+            assert "is taken" in root.get(namespace).text
+    finally:
+        for name in ("default/shop--orders", "default/shop--new", "shop/new"):
+            world.lake.delete_repo(name)

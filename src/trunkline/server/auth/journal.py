@@ -123,12 +123,11 @@ class Journal:
 
 
 def _merged(entries: list[AuditEntry]) -> list[AuditEntry]:
-    """What nobody we know was refused over and over is told once: else they could fill the disk."""
+    """What nobody we know did over and over is told once: else they could fill the disk."""
     merged: dict[object, AuditEntry] = {}
     times: Counter[object] = Counter()
     for number, one in enumerate(entries):
-        stranger = one.outcome == "refused" and not one.who
-        key: object = (one.address, one.action, one.detail) if stranger else number
+        key: object = number if one.who else (one.address, one.action, one.outcome, one.detail)
         merged.setdefault(key, one)
         times[key] += 1
     return [

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from trunkline.errors import NotFound, Precondition
-from trunkline.lake.core import Core
+from trunkline.lake.core import Core, Sees
 from trunkline.model.commits import DEFAULT_BRANCH, Commit, Project, Repo, RepoName
 from trunkline.model.recent import Recent
+from trunkline.query.rights import everything
 from trunkline.server.iceberg.keys import METADATA, Virtual
 from trunkline.server.iceberg.metadata import Heads, History, Json, history_of, metadata_of
 from trunkline.server.iceberg.names import Place
 from trunkline.server.iceberg.shapes import Seen, Shape, parquet_tables, shape_of
 from trunkline.server.iceberg.versions import Walk
-from trunkline.server.s3.names import bucket_of, readings
+from trunkline.server.s3.names import bucket_of, reading
 from trunkline.settings import Settings
 from trunkline.storage.catalog import Session, commits, refs, repos
 
@@ -81,13 +82,13 @@ class Catalog:
         )
         return [Place(repo, path) for path in paths]
 
-    def table(self, place: Place) -> Found:
+    def table(self, place: Place, sees: Sees = everything) -> Found:
         """A table with its history as the refs have it now; NotFound if main has none there."""
         with self._core.database.read() as session:
             known = repos.find(session, place.repo)
             if known is None:
                 raise NotFound(f'There is no table "{place}".')
-            _require_bucket(session, place.repo)
+            _require_bucket(session, place.repo, sees)
             branches = refs.branches(session, known.key)
             tags = refs.tags(session, known.key)
             pruned = commits.pruning(session, known.key)
@@ -152,10 +153,10 @@ def _identity(repo: Repo, path: str) -> str:
     return f"trunkline:{repo.key}:{repo.created}:{path}"
 
 
-def _require_bucket(session: Session, repo: RepoName) -> None:
+def _require_bucket(session: Session, repo: RepoName, sees: Sees) -> None:
     """That the S3 door has this repo where readers will look: see `s3.names`."""
     bucket = bucket_of(repo)
-    if next(one for one in readings(bucket) if repos.key_of(session, one)) != repo:
+    if reading(bucket, lambda one: sees(one) and repos.key_of(session, one) is not None) != repo:
         raise Precondition(
             f"{repo} cannot be read here: at the S3 door, the name {bucket} is taken.",
             hint="Ask an admin.",

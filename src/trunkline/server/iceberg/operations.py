@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.requests import Request
 
@@ -55,6 +56,9 @@ class Visit:
             self.call.notes["target"] = f"{place.repo.project}/{place.repo.repo}"
             raise self.call.hidden(f'There is no table "{place}".')
         return place
+
+    def table(self, place: Place) -> Found:
+        return self.catalog.table(place, partial(self.call.may, Permission.READ))
 
     def places(self, namespace: Namespace) -> list[Place]:
         """The tables in a namespace, at any depth, that the caller may read."""
@@ -115,12 +119,12 @@ def list_tables(visit: Visit) -> Json:
 
 
 def has_table(visit: Visit) -> None:
-    visit.catalog.table(visit.place)
+    visit.table(visit.place)
 
 
 def load_table(visit: Visit) -> Json:
     place = visit.place
-    found = visit.catalog.table(place)
+    found = visit.table(place)
     config = storage_config(visit.call, visit.request)
     only_refs = visit.request.query_params.get("snapshots") == "refs"
     return {
@@ -133,7 +137,7 @@ def load_table(visit: Visit) -> Json:
 
 def load_credentials(visit: Visit) -> Json:
     place = visit.place
-    visit.catalog.table(place)
+    visit.table(place)
     config = storage_config(visit.call, visit.request)
     return {"storage-credentials": _credentials(place, config)}
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from trunkline.errors import NotAllowed
 from trunkline.lake.this_machine import of_target
 from trunkline.model.access import LAKE, Permission
-from trunkline.model.commits import RepoName
 from trunkline.model.egress import Delivery
-from trunkline.model.refs import parse_ref
+from trunkline.model.refs import parse_ref, parse_repo
 from trunkline.pipelines.spec.egressaddresses import GIVEN, checked
 from trunkline.sdk.egress import Exported
 from trunkline.sdk.wire.egress import Deliver, Export, Settle
@@ -41,7 +40,7 @@ def list_deliveries(
         call.require_project_seen(project)
         lake = lake.bound(project=project)
     if pipeline is not None:
-        call.require(Permission.READ, RepoName(lake.project, pipeline))
+        call.require(Permission.READ, parse_repo(pipeline, project=lake.project))
     found = lake.deliveries(
         pipeline, target=target, job=job, failed=failed, all_projects=project is None
     )

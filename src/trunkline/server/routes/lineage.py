@@ -46,8 +46,13 @@ def get_column_lineage(call: Caller, ref: str, column: str | None = None) -> Col
 
 @routes.GET("/graph", ANYBODY)
 def get_graph(call: Caller, project: str, env: str | None = None) -> Graph:
-    """Which pipelines read which repos, and how they are: those that the caller may read."""
+    """Which pipelines read which repos, and how they are: those that the caller may read.
+
+    With `env` as they are in an environment, for who may read the project.
+    """
     call.require_project_seen(project)
+    if env is not None:
+        call.require_project(Permission.READ, project)
     found = graph(call.lake._core, project, env, lambda job: shown_job(call, job))
     nodes = call.visible(found.nodes, lambda one: parse_repo(one.name))
     names = {one.name for one in nodes}

@@ -62,7 +62,10 @@ def create_bucket(visit: Visit) -> Answer:
     if not named:
         raise S3Error("InvalidBucketName", f"{bucket!r} cannot be the name of a repo.")
     with visit.door.core.database.read() as session:
-        taken = any(repos.key_of(session, one) is not None for one in named)
+        taken = any(
+            visit.call.may(Permission.READ, one) and repos.key_of(session, one) is not None
+            for one in named
+        )
         homes = [one for one in named[1:] if repos.has_project(session, one.project)]
     seen = [one for one in homes if visit.call.who.may_see(one.project)]
     repo = (seen or named)[0]

@@ -13,6 +13,8 @@ from trunkline.server.s3.failures import S3Error
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+MOST_ELEMENTS = 100_000
+"""10,000 parts of an upload, each with its number, its tag and checksums, have fewer."""
 _impossible = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 # Nearly all text needs nothing done to it: one match decides.
 _plain = re.compile("[ -%'-;=?-~]*").fullmatch
@@ -65,13 +67,20 @@ def read_document(data: bytes, root: str) -> ElementTree.Element:
 
 
 class _Plain(ElementTree.TreeBuilder):
-    """Builds elements by their local names. A document type, and so any entity, is refused."""
+    """Builds elements by their local names. A document type, and so any entity, is refused, and
+    so are more elements and attributes than any request needs.
+    """
+
+    left = MOST_ELEMENTS
 
     def doctype(self, name: str, public: str | None, system: str | None) -> None:
         raise ValueError("a document type")
 
     def start(self, tag: str, attrs: dict[str, str]) -> ElementTree.Element:
-        return super().start(_local(tag), attrs)
+        self.left -= 1 + len(attrs)
+        if self.left < 0:
+            raise ValueError("too many elements")
+        return super().start(_local(tag), {})
 
     def end(self, tag: str) -> ElementTree.Element:
         return super().end(_local(tag))

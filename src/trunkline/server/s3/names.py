@@ -3,13 +3,13 @@
     orders            the repo orders of the project default
     shop--orders      the repo orders of the project shop
 
-A repo of the default project that is itself named `shop--orders` comes first. Names with more
-than one `--` are read with the shortest project that makes a repo of them.
+A repo of the default project that is itself named `shop--orders` comes first, for who may see it.
+Names with more than one `--` are read with the shortest project that makes a repo of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from trunkline.errors import InvalidName, InvalidPath
@@ -36,6 +36,14 @@ def readings(bucket: str) -> Iterator[RepoName]:
             yield RepoName(validate_name("project", project), validate_name("repo", repo))
         except InvalidName:
             continue
+
+
+def reading(bucket: str, is_there: Callable[[RepoName], bool]) -> RepoName | None:
+    """The repo that a bucket stands for, of those that who asks may see: None if there is none.
+
+    One that is hidden must not shadow another, nor tell by it that it is there.
+    """
+    return next(filter(is_there, readings(bucket)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from trunkline.errors import InvalidPath, InvalidRef, NotFound
+from trunkline.errors import InvalidPath, InvalidRef
 from trunkline.lake.core import Core, resolve
 from trunkline.lake.manifests import EMPTY, Tree
 from trunkline.model.access import Permission
@@ -20,7 +20,7 @@ from trunkline.server.s3.asked import Asked
 from trunkline.server.s3.documents import Node, document
 from trunkline.server.s3.failures import S3Error
 from trunkline.server.s3.gathering import Gathering
-from trunkline.server.s3.names import Key, parse_key, readings
+from trunkline.server.s3.names import Key, parse_key, reading
 from trunkline.server.s3.uploads import Uploads
 from trunkline.server.service import Service
 from trunkline.storage.catalog import repos
@@ -52,13 +52,19 @@ class Door:
             commit = resolve(session, ref).commit
         return commit, self.tree(commit) if commit else EMPTY
 
-    def repo_of(self, bucket: str) -> RepoName:
-        """The repo that a bucket stands for."""
+    def repo_of(self, call: Call, bucket: str) -> RepoName:
+        """The repo that a bucket stands for, to who asks."""
         with self.core.database.read() as session:
-            for name in readings(bucket):
-                if repos.key_of(session, name) is not None:
-                    return name
-        raise no_bucket(bucket)
+
+            def is_there(name: RepoName) -> bool:
+                return repos.key_of(session, name) is not None
+
+            found = reading(bucket, lambda one: call.may(Permission.READ, one) and is_there(one))
+            if found is None and reading(bucket, is_there) is not None:
+                call.notes["refused"] = True
+        if found is None:
+            raise no_bucket(bucket)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +121,8 @@ class Visit:
 
 def require(door: Door, call: Call, bucket: str, permission: Permission) -> RepoName:
     """The repo of a bucket, for who may do this with it; hidden ones are not there."""
-    repo = door.repo_of(bucket)
-    try:
-        call.require(permission, repo)
-    except NotFound:
-        raise no_bucket(bucket) from None
+    repo = door.repo_of(call, bucket)
+    call.require(permission, repo)
     return repo
 
 
