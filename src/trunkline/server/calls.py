@@ -20,7 +20,7 @@ from trunkline.model.refs import parse_ref
 from trunkline.sdk.lake import Lake
 from trunkline.sdk.wire.values import API, ErrorBody
 from trunkline.server.flaws import refuse_at_first
-from trunkline.server.limits import LARGEST_JSON, LARGEST_PUBLIC, held_body
+from trunkline.server.limits import LARGEST_JSON, LARGEST_PUBLIC, held_body, is_small
 from trunkline.server.service import Service
 
 Item = TypeVar("Item")
@@ -42,8 +42,8 @@ class On(StrEnum):
     REFS = "refs"
     """Every repo that a parameter of the query names."""
     BODY = "body"
-    """What the body names: the route itself asks `Call.require`, once it is read. Before, as for
-    `SOMEWHERE`."""
+    """What the body names: the route itself asks `Call.require`, once it is read. Before a large
+    one is, as for `SOMEWHERE`."""
     SOMEWHERE = "something"
     """Any repo at all, before more is read; the route itself asks for those that are named."""
 
@@ -63,7 +63,7 @@ class Needs:
 
     @property
     def is_asked_first(self) -> bool:
-        """Whether a right is asked for before any body is read; else it must be small."""
+        """Whether a right is asked for before a large body is read; else it must be small."""
         return self.on not in (On.PUBLIC, On.ANYBODY, On.REFS)
 
     async def check(self, request: Request) -> None:
@@ -82,7 +82,7 @@ class Needs:
             call.require_project(self.permission, values["project"])
         elif self.on is On.REPO:
             call.require(self.permission, RepoName(values["project"], values["repo"]))
-        elif self.on in (On.SOMEWHERE, On.BODY):
+        elif self.on is On.SOMEWHERE or (self.on is On.BODY and not is_small(request)):
             call.require_somewhere(self.permission)
         elif self.on is On.REFS:
             for name in self.parameters:

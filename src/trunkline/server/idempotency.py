@@ -24,10 +24,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trunkline.errors import Conflict, TrunklineError, Usage
+from trunkline.model.access import Permission
 from trunkline.sdk.wire.values import API, IDEMPOTENCY
 from trunkline.server.calls import Call, current
 from trunkline.server.failures import answer
-from trunkline.server.limits import held_body
+from trunkline.server.limits import held_body, is_small
 from trunkline.server.service import Service
 from trunkline.storage.catalog import requests
 from trunkline.storage.catalog.open import is_file_url
@@ -59,11 +60,13 @@ class IdempotencyKeys:
         request = Request(scope, receive)
         try:
             call = await current(request)
-            if call.principal is None:
+            who = call.principal
+            # Of a large body its route asks first who may send it.
+            if who is None or not (is_small(request) or who.may_somewhere(Permission.READ)):
                 await self._app(scope, receive, send)
                 return
             async with held_body(request, LARGEST) as body:
-                await self._answer(call, call.principal.identity, request, body, send)
+                await self._answer(call, who.identity, request, body, send)
         except TrunklineError as error:
             await answer(request, error)(scope, receive, send)
 

@@ -74,6 +74,13 @@ class Budget:
         _return_memory()
 
 
+def is_small(request: Request) -> bool:
+    """Whether a body, by what its head says, may be read of whoever is known."""
+    length = request.headers.get("content-length", "0")
+    told = "transfer-encoding" not in request.headers and length.isdecimal()
+    return told and int(length) <= LARGEST_PUBLIC
+
+
 @asynccontextmanager
 async def held_body(request: Request, largest: int) -> AsyncIterator[bytes]:
     """The body, held while this is open.

@@ -144,8 +144,10 @@ def test_of_who_has_no_right_no_body_is_read(world: World):
     told = "Content-Type: application/json\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n"
     for path in ("pipelines", "pipelines/plan", "pipelines/datums", "merge", "export", "grants"):
         method = "PUT" if path == "grants" else "POST"
-        found = raw(world.url, f"{method} /api/v1/{path} HTTP/1.1", (token + told).encode())
-        assert found.startswith(b"HTTP/1.1 403"), (path, found[:200])
+        for key in ("", "Idempotency-Key: k\r\n"):
+            head = (key + token + told).encode()
+            found = raw(world.url, f"{method} /api/v1/{path} HTTP/1.1", head)
+            assert found.startswith(b"HTTP/1.1 403"), (path, key, found[:200])
     found = raw(world.url, "POST /api/v1/tokens HTTP/1.1", (token + told).encode())
     assert found.startswith(b"HTTP/1.1 413"), found[:200]
 
