@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from threading import Event
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 from tests.tables.reading import table_of
 from trunkline import Lake
 from trunkline.tables import unpacking
+from trunkline.tables.reading import parquetrows
 from trunkline.tables.reading.arrowread import record_batches
 from trunkline.tables.unpacking import MOST_BYTES, MOST_ROWS, pieces, unpacked_size
 
@@ -80,8 +82,12 @@ def test_what_is_small_is_left_whole():
 
 
 @pytest.mark.parametrize("encoding", ["dictionary", "DELTA_BYTE_ARRAY"])
-def test_a_small_file_of_wide_values_is_read_in_pieces(lake: Lake, encoding: str):
-    """A file of some hundred bytes, whose text is that of 512 MiB."""
+def test_a_small_file_of_wide_values_is_read_in_pieces(
+    lake: Lake, encoding: str, monkeypatch: pytest.MonkeyPatch
+):
+    """A file of some hundred bytes, whose text is that of 512 MiB, where a server reads it."""
+    monkeypatch.setattr(parquetrows, "_guarded", Event())
+    parquetrows.guard()
     sink = io.BytesIO()
     options: dict[str, Any]
     if encoding == "dictionary":

@@ -41,6 +41,8 @@ class Tally:
         self.longest_wait = (0.0, "")
         self.wrong: list[str] = []
         self.not_made: list[str] = []
+        self.pressed: set[str] = set()
+        """Who has waited for so long that nothing more goes wrong until they are answered."""
 
     def count(self, kind: Counter[str], name: str) -> None:
         with self._lock:
@@ -227,6 +229,12 @@ class Client(threading.Thread):
             raise
 
     def _insist(self, what: Callable[[], T]) -> T:
+        try:
+            return self._asked_again(what)
+        finally:
+            self._tally.pressed.discard(self.name)
+
+    def _asked_again(self, what: Callable[[], T]) -> T:
         began = time.monotonic()
         while True:
             try:
@@ -235,6 +243,8 @@ class Client(threading.Thread):
                 raise Refused from error
             except (Unavailable, Conflict) as error:
                 waited = time.monotonic() - began
+                if waited > PATIENCE / 3:
+                    self._tally.pressed.add(self.name)
                 if isinstance(error, Conflict) and not _may_pass(error):
                     raise
                 if waited > PATIENCE:

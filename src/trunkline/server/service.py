@@ -27,6 +27,7 @@ from trunkline.server.limits import Budget
 from trunkline.server.queries.forwarding import forwarded_principal
 from trunkline.settings import Settings
 from trunkline.storage.catalog.open import is_file_url
+from trunkline.tables.reading.parquetrows import guard
 
 if TYPE_CHECKING:
     from trunkline.server.iceberg.catalog import Catalog
@@ -68,6 +69,7 @@ class Service:
         self.hub.watch(at_erasures(partial(forget_rows, lake._folder)))
         self.stopping = False
         self._owner = owner_of_lake(lake.author)
+        guard()
 
     @cached_property
     def is_quick(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from trunkline.tables.reading.opening import open_parquet
@@ -12,13 +13,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LEAST_ROWS = 256
+_guarded = Event()
+
+
+def guard() -> None:
+    """From now on files may have been made to harm this process, as those that a server reads.
+
+    Text that hardly repeats is read more slowly then.
+    """
+    _guarded.set()
 
 
 def parquet_rows(
     source: Any, parquet: Any, names: Sequence[str], rows: int
 ) -> Iterator[pa.RecordBatch]:
     """These columns of an opened file, so many rows at once. Text may come as dictionary."""
-    texts, rows = _repeating(parquet, names, rows)
+    texts, rows = _repeating(parquet, names, rows) if _guarded.is_set() else ([], rows)
     if not texts:
         yield from parquet.iter_batches(rows, columns=list(names), use_threads=True)
         return
