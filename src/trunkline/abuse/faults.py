@@ -90,6 +90,8 @@ class Faults(threading.Thread):
             # An act may take longer than servers live here: then it gets its chance.
             while self._tally.pressed and not self._over.wait(_LOOK):
                 pass
+            if self._over.is_set():
+                return
             fault = turns.pop() if turns else self._draw.choice(self._kinds)
             self.open = fault.__name__.strip("_")
             try:
