@@ -96,7 +96,7 @@ def test_transactions_end_and_the_position_goes_past_their_marks(
 
 
 def test_only_what_was_committed_is_asked_for(lake: Ingests, broker: Broker) -> None:
-    lake.declare("clicks", "kafka", broker.options(options={"isolation.level": "x"}))
+    lake.declare("clicks", "kafka", broker.options())
     keeper = lake.keeper()
     with lake.core.database.read() as session:
         (row,) = _running(session)
