@@ -29,6 +29,7 @@ def test_that_is_known_to_fail(): assert False
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ci", "ending"), [("true", "1 failed, 1 xfailed, 2 errors"), ("", "3 skipped, 1 xfailed")]
 )

@@ -17,6 +17,7 @@ def processes_of(folder: Path) -> list[str]:
     return [line for line in found.stdout.splitlines() if f"postgres -D {folder}" in line]
 
 
+@pytest.mark.slow
 def test_a_server_that_others_restarted_stops_and_starts_and_leaves_nothing_behind():
     with own_postgres() as server:
         subprocess.run(server.restart_command(), shell=True, check=True)

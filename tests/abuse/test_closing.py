@@ -44,6 +44,7 @@ def at_work(lake: tl.Lake, folder: Path, seed: int = 20) -> tuple[Path, Tally]:
     return beside / "memory.jsonl", tally
 
 
+@pytest.mark.slow
 def test_a_lake_that_kept_all_has_nothing_lost(lake, tmp_path):
     memory, tally = at_work(lake, tmp_path)
     assert {act.__name__ for act in acts.ACTS} == set(tally.acts)
@@ -56,6 +57,7 @@ def test_a_lake_that_kept_all_has_nothing_lost(lake, tmp_path):
     assert known.shared[SHARED]
 
 
+@pytest.mark.slow
 def test_the_seed_repeats_what_is_drawn(lake, tmp_path):
     _, tally = at_work(lake, tmp_path)
     with tl.init(tmp_path / "again") as another:
@@ -64,6 +66,7 @@ def test_the_seed_repeats_what_is_drawn(lake, tmp_path):
     assert again.acts == tally.acts
 
 
+@pytest.mark.slow
 def test_a_branch_that_fell_back_is_lost(lake, tmp_path):
     memory, _ = at_work(lake, tmp_path)
     lost, before = lake.commits(SHARED, limit=2)
@@ -111,6 +114,7 @@ def test_erased_bytes_that_are_still_there_are_found(lake, tmp_path):
     assert f"{ref}:{path} was erased" in found
 
 
+@pytest.mark.slow
 def test_a_backup_without_what_was_acknowledged_before_is_found(lake, tmp_path):
     memory, _ = at_work(lake, tmp_path)
     taken = lake.backup(tmp_path / ".abuse" / "backups")
@@ -125,6 +129,7 @@ def test_a_backup_without_what_was_acknowledged_before_is_found(lake, tmp_path):
     assert found.wrong == []
 
 
+@pytest.mark.slow
 def test_a_backup_that_was_cut_off_keeps_no_one_from_the_end(lake, tmp_path):
     """Its lease outlives it by ten minutes, in which gc is refused."""
     memory, _ = at_work(lake, tmp_path)

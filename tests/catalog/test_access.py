@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.catalog.conftest import add_repo
 from trunkline.model.access import LAKE, AuditEntry, Grant, Role, TokenInfo
 from trunkline.model.commits import DEFAULT_PROJECT
@@ -13,6 +15,7 @@ def a_token(token_id: str = "0" * 16, owner: str = "ada", **fields: object) -> T
     return TokenInfo(token_id, owner, kind, "a note", 5, **fields)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_user_is_kept_and_forgotten_with_all_that_is_theirs(database: Database):
     with database.write() as session:
         assert not access.has_users(session)

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import trunkline
 
 SRC = Path(trunkline.__file__).parent
@@ -43,6 +45,7 @@ def test_the_catalog_itself_is_found():
 PUBLISHING = {"refs.swap_head", "commits.finish", "deliveries.enqueue", "checks.record"}
 
 
+@pytest.mark.slow
 def test_a_branch_is_moved_and_a_commit_ended_in_one_place():
     found = {
         (str(path.relative_to(SRC)), name)

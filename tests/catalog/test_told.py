@@ -3,6 +3,8 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from trunkline.model.commits import RepoName
 from trunkline.model.events import PROGRESS
 from trunkline.storage.catalog import Database, events, followers, requests
@@ -12,6 +14,7 @@ ORDERS = RepoName("default", "orders")
 HOUR = 3600 * 1_000_000
 
 
+@pytest.mark.slow
 def test_only_the_newest_progress_of_a_job_is_kept(database: Database) -> None:
     with database.write() as session:
         first = events.replace_progress(session, ORDERS, {"done": 1}, None)

@@ -19,6 +19,7 @@ def bash(*words: str) -> list[str]:
     return result.out.split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words, offers",
     [
@@ -75,6 +76,7 @@ def test_pieces_are_glued(words, index, joined, prefix):
     assert environ[PREFIX_VARIABLE] == prefix
 
 
+@pytest.mark.slow
 def test_pipelines_and_jobs(cli, lake):
     spec = {
         "pipeline": {"name": "sizes"},

@@ -51,6 +51,7 @@ def test_a_token_from_the_environment(cli, config, monkeypatch):
     assert (refused.code, refused.err) == (2, "error: --token-env: NOT_THERE is not set.\n")
 
 
+@pytest.mark.slow
 def test_other_commands_go_where_the_context_says(cli, lake, tmp_path_factory, monkeypatch):
     with serving(lake) as server:
         assert f"Server:  {server.url}" in cli.ok("status")

@@ -54,6 +54,7 @@ def graph(cli, lake, monkeypatch):
     return lake
 
 
+@pytest.mark.slow
 def test_a_graph_from_apply_to_lineage(cli, graph, spark):
     cli.ok("pipeline", "apply", "graph.yaml", "--quiet")
     ran = cli.ok("run")
@@ -157,6 +158,7 @@ def started(*args: str) -> Iterator[tuple[subprocess.Popen[str], Iterator[str]]]
         run.communicate()
 
 
+@pytest.mark.slow
 def test_ctrl_c_lets_go_of_what_runs(cli, graph):
     cli.ok("pipeline", "apply", "slow.yaml")
     with started("run") as (run, lines):
@@ -171,6 +173,7 @@ def test_ctrl_c_lets_go_of_what_runs(cli, graph):
     assert (job["state"], job["reason"]) == ("waiting", "its worker stopped")
 
 
+@pytest.mark.slow
 def test_a_worker_stops_when_asked_to(cli, graph):
     cli.ok("pipeline", "apply", "graph.yaml")
     seen = []

@@ -38,6 +38,7 @@ def server(lake: tl.Lake) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 def test_the_first_to_come_is_the_first_admin(home, lake, server):
     token = issue_setup_token(lake._core)
     said = f"{token}\n{PASSWORD}\n".encode()
@@ -51,6 +52,7 @@ def test_the_first_to_come_is_the_first_admin(home, lake, server):
     assert "wrong" in again.err
 
 
+@pytest.mark.slow
 def test_in_and_out(home, lake, server):
     lake.create_user("ada", PASSWORD, roles={"lake": "reader"})
     stdin = f"{PASSWORD}\n".encode()
@@ -67,6 +69,7 @@ def test_in_and_out(home, lake, server):
     assert process("logout").code == 2
 
 
+@pytest.mark.slow
 def test_a_token_that_is_worth_nothing_is_forgotten_too(home, lake, server):
     lake.create_user("ada", PASSWORD, roles={"lake": "reader"})
     stdin = f"{PASSWORD}\n".encode()

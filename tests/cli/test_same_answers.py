@@ -131,6 +131,7 @@ def folder(cli: Cli, lake: Path) -> Path:
     return lake
 
 
+@pytest.mark.slow
 def test_answers(cli: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     commands = [
         [word.replace("%", " ") for word in line.split()] for line in COMMANDS.strip().splitlines()

@@ -188,6 +188,7 @@ def test_help_and_listing(cli: Cli):
     assert cli.json("sql", "DESCRIBE orders")[0]["column"] == "id"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_long_query(shop: Path):
     text = (
         "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3"

@@ -41,6 +41,7 @@ def folder(spark: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_difference_is_shown_and_ends_with_1(folder: Path, cli: Cli):
     assert "equal: 2 rows of 1 datum" in cli.ok("verify", "copy")
     (folder / "flag").touch()

@@ -97,6 +97,7 @@ def test_a_block_may_hold_output_with_prompts(tmp_path):
     assert [(s.command, s.expected) for s in found] == [("make demo", ["$ trunkline init"])]
 
 
+@pytest.mark.slow
 def test_a_server_is_heard_and_stopped_with_the_page(tmp_path):
     shell = Shell(tmp_path)
     shell.run("mkdir ~/x && cd ~/x && trunkline init")
@@ -113,6 +114,7 @@ def test_a_server_is_heard_and_stopped_with_the_page(tmp_path):
         os.kill(process, 0)
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_start_says_why(tmp_path):
     shell = Shell(tmp_path)
     code, said = shell.run("trunkline serve &")

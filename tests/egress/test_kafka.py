@@ -64,6 +64,7 @@ def things(*ids: int, v: str = "x") -> list[dict[str, Any]]:
     return [{"id": one, "v": v} for one in ids]
 
 
+@pytest.mark.slow
 def test_rows_that_are_new_are_messages(dock: Dock, broker: Broker) -> None:
     assert dock.deliver(things(1, 2)) == "sent 2 rows to out"
     commit = dock.before
@@ -153,6 +154,7 @@ def test_another_topic_begins_anew_and_a_version_that_is_gone_is_said(
     assert len(broker.messages("new")) == 2
 
 
+@pytest.mark.slow
 def test_the_end_of_what_can_be_read_is_not_the_end(
     dock: Dock, broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ def first_breaks(frame: Any, one: Expectation, **how: Any) -> list[bool]:
 # -- which rows break a rule -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_without_rules_about_rows_the_frame_stays_as_it_is(spark: Session):
     frame = orders(spark)
     same, found = row_rules(frame, [rule(CheckKind.ROW_COUNT, least=1)])

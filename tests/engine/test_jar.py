@@ -63,6 +63,7 @@ def get(cache: Path) -> Path:
     return jar.jar(cache, find_java(), spark_home())
 
 
+@pytest.mark.slow
 def test_it_holds_classes_for_each_source(made):
     with zipfile.ZipFile(made) as archive:
         names = set(archive.namelist())

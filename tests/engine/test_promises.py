@@ -269,6 +269,7 @@ def wrongly_told(frames, texts, parts, mode="together"):
     return wrong, both
 
 
+@pytest.mark.slow
 def test_texts_are_refused_before_a_job_only_if_their_plans_are(frames):
     made = [query.format(f=source) for query in QUERIES for source in FROMS]
     wrong, both = wrongly_told(frames, [*made, *ALLOWED, *REFUSED], BY_DAY)

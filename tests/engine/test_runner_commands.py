@@ -285,6 +285,7 @@ def test_live_logs_are_written_while_a_datum_runs(bench):
     assert run.log[1]["at"] - run.log[0]["at"] > 400_000
 
 
+@pytest.mark.slow
 def test_results_are_written_while_a_long_datum_runs(bench):
     datums = bench.datums({"/1": "0", "/2": "2.6"})
     run = bench.run(bench.work(*sh('sleep $(cat "$in")')), datums)
@@ -310,6 +311,7 @@ class TestFailures:
         assert run.result.code == -9
         assert bench.run(bench.work(*sh("kill -TERM $$"))).error == "killed by signal 15 (SIGTERM)"
 
+    @pytest.mark.slow
     def test_time_out(self, bench, tmp_path):
         pids = tmp_path / "pids"
         script = f"echo begun; sleep 600 & echo $$ $! > {pids}; sleep 600; touch {pids}-late"

@@ -86,6 +86,7 @@ class TestProcesses:
         assert run.error == ""
         assert not is_alive(int(place.read_text()))
 
+    @pytest.mark.slow
     def test_a_daemon_ends_at_the_deadline(self, bench, tmp_path):
         place = tmp_path / "daemon"
         script = f"python3 daemon.py {place}; sleep 600"
@@ -164,6 +165,7 @@ class TestDeath:
         assert worker.wait() == 0
         until(lambda: not list(bench.work_folder.iterdir()))
 
+    @pytest.mark.slow
     def test_finished_datums_survive_and_are_not_run_again(self, bench):
         ran = bench.folder / "ran"
         script = f"cat $in >> {ran}; cp $in pfs/out/; [ $(cat $in) = 3 ] && sleep 600; true"

@@ -329,6 +329,7 @@ def in_a_worker(bench: Bench, source: str, **fields) -> tuple[subprocess.Popen[b
     return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL), [work, datums]
 
 
+@pytest.mark.slow
 def test_a_function_that_cannot_be_interrupted_ends_the_worker_and_is_on_record(bench):
     worker, (work, datums) = in_a_worker(bench, HANG.format(library="CDLL"), datum_timeout=0.5)
     assert worker.wait(120) == STUCK
@@ -337,6 +338,7 @@ def test_a_function_that_cannot_be_interrupted_ends_the_worker_and_is_on_record(
     assert run.report.repeated == 2
 
 
+@pytest.mark.slow
 def test_a_function_that_lets_no_thread_run_ends_the_worker(bench):
     worker, (work, datums) = in_a_worker(bench, HANG.format(library="PyDLL"), datum_timeout=0.5)
     assert worker.wait(120) == 1

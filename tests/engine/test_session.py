@@ -278,6 +278,7 @@ STARTED = """
 class TestProcess:
     """A Spark of its own, in a process of its own. `python` asserts that stderr stays empty."""
 
+    @pytest.mark.slow
     def test_its_jvm_ends_with_it_and_may_be_killed(self):
         code = """
             before = signal.getsignal(signal.SIGINT)
@@ -305,6 +306,7 @@ class TestProcess:
         assert ended(found["pid"]), "the JVM ends with the process that started it"
         assert not [path for path in Path.cwd().iterdir() if path.name == "spark-warehouse"]
 
+    @pytest.mark.slow
     def test_what_only_java_finds_wrong(self):
         code = """
             print(json.dumps({
@@ -369,6 +371,7 @@ print(json.dumps([found, hour, still == settings], default=str))
 """
 
 
+@pytest.mark.slow
 def test_somebody_elses_spark_computes_what_ours_does_and_stays_as_it_was(tmp_path):
     code = ADOPTED.replace("FOLDER", repr(str(tmp_path / "lake")))
     done = subprocess.run(
@@ -382,6 +385,7 @@ def test_somebody_elses_spark_computes_what_ours_does_and_stays_as_it_was(tmp_pa
     assert still
 
 
+@pytest.mark.slow
 def test_shuffles_go_where_spark_local_dir_says(tmp_path):
     found = python(
         f"""

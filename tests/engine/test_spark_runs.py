@@ -45,6 +45,7 @@ def test_commands_run_and_their_files_are_stored(spark, bench):
     assert files == [{"/0.txt": b"a"}, {"/1.txt": b"b"}, {"/2.txt": b"c"}, {"/3.txt": b"d"}]
 
 
+@pytest.mark.slow
 def test_cancelling_ends_the_commands_and_removes_their_folders(spark, bench):
     def run() -> None:
         with pytest.raises(JobCancelled):
@@ -60,6 +61,7 @@ def test_cancelling_ends_the_commands_and_removes_their_folders(spark, bench):
     until(lambda: not list(bench.work_folder.iterdir()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("doomed", ["jvm", "driver"])
 def test_killing_spark_ends_the_commands(bench, doomed):
     (bench.folder / "errand").write_bytes(waiting_work(bench))

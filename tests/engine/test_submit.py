@@ -118,6 +118,7 @@ class TestErrors:
 
 
 class TestCancelling:
+    @pytest.mark.slow
     def test_the_job_ends_and_its_python_dies(self, spark, tmp_path):
         def run() -> None:
             with pytest.raises(JobCancelled):
@@ -137,6 +138,7 @@ class TestCancelling:
                 end(child)
         assert run_sets(spark, b"", sets(2), runners.echo, group="after").results
 
+    @pytest.mark.slow
     def test_an_interrupt_ends_the_job_and_its_python(self, tmp_path):
         code = """
             import json, os, signal, threading

@@ -280,6 +280,7 @@ def test_rules_count_drop_and_set_apart_in_the_one_pass(session, stem):
     assert {len(one.folder) for one in report.files} == {1}
 
 
+@pytest.mark.slow
 def test_a_table_of_many_columns(session, stem):
     frame = session.spark.range(3).select(*[f.col("id").alias(f"c{n}") for n in range(1000)])
     report = tables.write(session, frame, stem=stem)

@@ -37,6 +37,7 @@ def planned(frame: Any) -> set[str]:
     return {str(one.urlEncodedPath()) for one in leaf.selectedPartitions().toPartitionArray()}
 
 
+@pytest.mark.slow
 def test_bounds_mean_to_spark_what_they_mean_elsewhere(session):
     wrong = []
     for type_, bounds, sign, value, read in VECTORS:
@@ -127,6 +128,7 @@ def literal(type_: str, text: str) -> str:
     return f"CAST('{shown}' AS {type_})"
 
 
+@pytest.mark.slow
 def test_a_filter_with_skipping_finds_what_one_without_finds(session, tmp_path):
     """Every type, every value in a file and near it, every operator: in two Spark jobs."""
     spark = session.spark

@@ -53,6 +53,7 @@ def is_running(pid: int) -> bool:
     return not warm.is_gone(pid)
 
 
+@pytest.mark.slow
 def test_nothing_that_a_command_leaves_reaches_the_next(place):
     """Views, caches, settings and properties in the JVM; modules, an environment and a folder in
     Python's workers."""
@@ -114,6 +115,7 @@ def test_nothing_that_a_command_leaves_reaches_the_next(place):
     assert second == {**first, "hadoop": None, "commands": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "conf"),
     [
@@ -142,6 +144,7 @@ def test_where_a_catalog_holds_something_it_is_kept_and_nobody_else_is_served(pl
     assert (theirs / "t").exists() == ("/t'" in made)
 
 
+@pytest.mark.slow
 def test_who_may_use_it_and_how_it_ends(place):
     """One process plays several commands: each owns what it took until it stops."""
     found = python(
@@ -201,6 +204,7 @@ def test_who_may_use_it_and_how_it_ends(place):
     assert not any(map(is_running, (pid, found["other"][0], found["alone"][0], found["stuck"])))
 
 
+@pytest.mark.slow
 def test_it_ends_with_its_owner_when_it_is_idle_and_when_it_is_told(place):
     def owner(*then: str, linger: float = 600.0) -> tuple[subprocess.Popen[str], int]:
         lines = [*map(textwrap.dedent, (BEGIN, f"session = start(options(linger={linger}))"))]

@@ -84,6 +84,7 @@ def test_lineage_of_what_was_merged_leads_to_main(graph: Graph):
     assert "orders" in str(as_json(lineage))
 
 
+@pytest.mark.slow
 def test_tables_are_published_without_spark(spark: object, lake: Lake, tmp_path: Path):
     tables = Tables(lake, tmp_path / "code")
     tables.day(DAYS[0], (1, 2.0), (2, 3.0))
@@ -235,6 +236,7 @@ def fresh(template: Path, folder: Path, edges: Edges, inputs: Any, marks: Mappin
         play.lake.close()
 
 
+@pytest.mark.slow
 @settings(
     max_examples=2,
     deadline=None,

@@ -115,6 +115,7 @@ def test_a_job_that_has_not_run_has_no_lines(idle: Graph):
     assert list(idle.lake.logs(made)) == []
 
 
+@pytest.mark.slow
 def test_followed_lines_come_while_the_datum_still_runs(graph: Graph, tmp_path):
     go = tmp_path / "go"
     script = f'echo early; until test -e "{go}"; do sleep 0.05; done; echo late'

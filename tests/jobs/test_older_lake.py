@@ -70,6 +70,7 @@ def test_nothing_is_computed_again_until_something_changes(older: Lake):
     assert older.table("total").arrow().column("total").to_pylist() == [pytest.approx(28.65)]
 
 
+@pytest.mark.slow
 def test_its_results_are_those_of_a_run_from_scratch(older: Lake):
     found = {one.pipeline.repo: one for one in older.verify().results}
     assert {name: str(one.verdict) for name, one in found.items()} == dict.fromkeys(

@@ -334,6 +334,7 @@ def test_while_it_waits_for_its_next_try_a_job_says_so(graph: Graph):
     assert "ValueError: bad content" in job.reason
 
 
+@pytest.mark.slow
 def test_a_job_that_takes_too_long_is_ended_and_its_processes_with_it(graph: Graph, tmp_path):
     pids = tmp_path / "pids"
     graph.put("orders", a="x", b="bad")
@@ -344,6 +345,7 @@ def test_a_job_that_takes_too_long_is_ended_and_its_processes_with_it(graph: Gra
     until(lambda: not psutil.pid_exists(int(pids.read_text())))
 
 
+@pytest.mark.slow
 def test_its_datums_tell_how_far_it_came(graph: Graph, tmp_path):
     graph.put("orders", a="x", b="bad")
     fields = {"job_timeout": "3s", "datum_set_spec": {"number": 1}}
@@ -356,6 +358,7 @@ def test_its_datums_tell_how_far_it_came(graph: Graph, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_what_it_did_before_is_used_by_the_next(graph: Graph, tmp_path):
     graph.put("orders", a="x", b="bad")
     fields = {"job_timeout": "3s", "datum_set_spec": {"number": 1}}
@@ -367,6 +370,7 @@ def test_what_it_did_before_is_used_by_the_next(graph: Graph, tmp_path):
     assert graph.files("b") == {"/a": "x", "/b": "good"}
 
 
+@pytest.mark.slow
 def test_but_not_by_a_pipeline_that_runs_everything_in_every_job(graph: Graph, tmp_path):
     graph.put("orders", a="x", b="bad")
     fields = {"job_timeout": "3s", "datum_set_spec": {"number": 1}, "reprocess_spec": "every_job"}
@@ -389,6 +393,7 @@ def test_a_job_that_waits_can_be_cancelled_and_so_is_what_waits_for_it(idle: Gra
     assert idle.run() == []
 
 
+@pytest.mark.slow
 def test_a_job_that_runs_can_be_cancelled_and_its_processes_die(graph: Graph, tmp_path):
     pids = tmp_path / "pids"
     graph.put("orders", a="bad")
@@ -421,6 +426,7 @@ def test_what_is_over_cannot_be_cancelled(idle: Graph):
         idle.lake.cancel_job(made)
 
 
+@pytest.mark.slow
 def test_pausing_kills_the_job_that_runs_and_resuming_makes_up_for_it(graph: Graph, tmp_path):
     pids = tmp_path / "pids"
     graph.put("orders", a="bad")
@@ -435,6 +441,7 @@ def test_pausing_kills_the_job_that_runs_and_resuming_makes_up_for_it(graph: Gra
     assert graph.files("b") == {"/a": "good"}
 
 
+@pytest.mark.slow
 def test_a_new_version_kills_the_job_that_runs(graph: Graph, tmp_path):
     pids = tmp_path / "pids"
     graph.put("orders", a="bad")
@@ -688,6 +695,7 @@ def test_an_output_branch_that_is_moved_meanwhile_is_built_on_as_it_is_then(grap
     assert graph.files(f"b@{second}") == {"/a": "1", "/b": "2"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_pipeline_that_is_deleted_while_it_runs_leaves_nothing(graph: Graph, tmp_path):
     pids = tmp_path / "pids"

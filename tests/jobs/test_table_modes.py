@@ -117,6 +117,7 @@ def test_together_runs_only_the_days_that_changed_as_one_spark_job(tables):
     assert len(kept) == 3
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_the_types_of_others_computes_those_anew(tables):
     """One n/a in a later day made text of all numbers, but for the days that were computed."""
     text = """SELECT day, try_cast(max(amount) AS double) AS most, count(DISTINCT amount) AS kinds,
@@ -159,6 +160,7 @@ def widths(day: str, n: pa.DataType, f: pa.DataType, d: pa.DataType) -> pa.Table
     return pa.table({"day": [day], "n": pa.array([1], n), "f": pa.array([0.1], f), "d": number})
 
 
+@pytest.mark.slow
 def test_types_that_are_widened_compute_what_was_read_with_narrow_ones(tables):
     """0.1 as a float is another double, and digits of a quotient come from its decimals."""
     first = widths(DAYS[0], pa.int32(), pa.float32(), pa.decimal128(6, 2))

@@ -219,6 +219,7 @@ def f(orders):
 """
 
 
+@pytest.mark.slow
 def test_modules_imported_inside_functions_of_executors(spark, tables):
     """Each version and each pipeline has its own, in workers that have served others before."""
     from pyspark.sql.functions import udf
@@ -271,6 +272,7 @@ def f(orders, ctx):
 """
 
 
+@pytest.mark.slow
 def test_what_a_call_cached_is_gone_after_it(spark, tables):
     """Of a good one, of one that fails, and of a stream; but not what others cached meanwhile."""
     context = spark.context._jsc

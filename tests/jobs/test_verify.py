@@ -51,6 +51,7 @@ def test_what_was_computed_step_by_step_is_equal_and_nothing_is_left(tables: Tab
     assert only(tables.lake, "daily@main~2").datums == 5
 
 
+@pytest.mark.slow
 def test_rows_that_depend_on_history_are_shown(tables: Tables):
     tables.spark(
         "counted",
@@ -73,6 +74,7 @@ def test_rows_that_depend_on_history_are_shown(tables: Tables):
     assert "ctx.previous()" in found.reason
 
 
+@pytest.mark.slow
 def test_doubles_that_differ_in_the_last_digits_are_told_from_others(tables: Tables):
     tables.spark(
         "noisy",

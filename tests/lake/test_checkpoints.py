@@ -262,6 +262,7 @@ def test_settling_leaves_everything_as_it_is(store: ObjectStore):
 # -- pruning -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     shapes=st.lists(
@@ -308,6 +309,7 @@ def test_every_batch_that_is_kept_forks_as_before(
         assert {version for version in versions if version <= max(kept) + 1} == needed
 
 
+@pytest.mark.slow
 def test_pruning_leaves_what_somebody_may_work_in(store: ObjectStore):
     early, kept, later, young = old_place(1), old_place(2), old_place(3), place()
     for folder in (early, kept, later, young):
@@ -390,6 +392,7 @@ def batch_of(checkpoint: str, number: int) -> Batch:
     return Batch(new_id(), 2, number, number, {"a": "x"}, {"a": "y"}, state=state)
 
 
+@pytest.mark.slow
 def test_a_savepoint_is_a_commit_and_comes_back_as_a_checkpoint(lake: Lake):
     core, source = lake._core, place(key_of(lake))
     maker.make(core.objects, source, BATCHES, SNAPSHOTS)

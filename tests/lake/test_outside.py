@@ -192,6 +192,7 @@ def test_a_changed_file_fails_every_reader_with_one_line(full: tl.Lake, source: 
     assert not (source / "out/1.parquet").exists()
 
 
+@pytest.mark.slow
 def test_spark_reads_references(spark: object, full: tl.Lake, tmp_path: Path, source: Path) -> None:
     tables = Tables(full, tmp_path / "code")
     tables.sql("sums", "SELECT sum(n) AS s FROM r", tl.pfs("r", "/pq"), mode="whole")
@@ -271,6 +272,7 @@ def test_what_was_done_to_a_file_without_changing_it_does_not_matter(
     assert full.fsck(deep=True).ok
 
 
+@pytest.mark.slow
 def test_what_nobody_knew_is_read_but_not_published(
     spark: object, full: tl.Lake, tmp_path: Path, source: Path
 ) -> None:
@@ -301,6 +303,7 @@ def test_what_nobody_knew_is_read_but_not_published(
     assert left == {f"r@{first}:{path}" for path in said}, "what nobody knew then"
 
 
+@pytest.mark.slow
 def test_what_a_job_has_read_is_not_read_otherwise_by_the_next(
     spark: object, full: tl.Lake, tmp_path: Path, source: Path
 ) -> None:

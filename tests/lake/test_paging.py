@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ thorough = settings(
 )
 
 
+@pytest.mark.slow
 @thorough
 @given(model=models())
 def test_what_follows_each_item_is_the_rest(model: Model):

@@ -20,15 +20,12 @@ from trunkline.ingests.feeds import open_feed
 from trunkline.ingests.feeds.base import Site
 from trunkline.lake.core import Core
 from trunkline.lake.manifests import EMPTY
-from trunkline.lake.this_machine import check_file, of_target, of_this_machine
-from trunkline.lake.versions import Declared
+from trunkline.lake.this_machine import check_file, of_target
 from trunkline.model.commits import RepoName
 from trunkline.model.egress import Target
 from trunkline.model.inputs import Union
 from trunkline.model.pipelines import PipelineSpec, Transform
 from trunkline.model.streams import IngestSource
-from trunkline.server.calls import Call
-from trunkline.server.declaring import require_apply
 
 NAME = RepoName("default", "a")
 
@@ -244,53 +241,6 @@ def test_specs_say_what_cannot_be_set(
             lake.apply(given)
         assert said in caught.value.message
         assert caught.value.hint
-
-
-class Who:
-    def __init__(self, is_admin: bool) -> None:
-        self.name = "mia"
-        self.is_admin = is_admin
-
-    def may(self, *given: object) -> bool:
-        return self.is_admin
-
-
-class Asked:
-    """A call of a maintainer of everything, or of an admin of the lake."""
-
-    def __init__(self, lake: tl.Lake, is_admin: bool) -> None:
-        self.lake = lake
-        self.who = Who(is_admin)
-
-    def require(self, *given: object) -> None: ...
-
-    def require_project_seen(self, project: str) -> None: ...
-
-
-@pytest.mark.parametrize(("kind", "options"), LOCAL)
-def test_on_a_server_only_admins_name_what_is_of_the_machine(
-    lake: tl.Lake, kind: str, options: Mapping[str, Any]
-) -> None:
-    egress = PipelineSpec(NAME, Union(()), Transform(), egress=(Target("x", kind, "/", options),))
-    for spec in (source(kind, options, {}), egress):
-        declared = [Declared(spec)]
-        require_apply(cast(Call, Asked(lake, is_admin=True)), declared)
-        asked = cast(Call, Asked(lake, is_admin=False))
-        if "jdbc" in options:
-            require_apply(asked, declared)  # code: who may apply runs code
-            continue
-        with pytest.raises(NotAllowed, match="mia may not apply a: .*, which is for admins"):
-            require_apply(asked, declared)
-
-
-def test_what_is_elsewhere_is_for_maintainers() -> None:
-    for kind, options in (
-        ("sql", {"url": "postgresql://h/db"}),
-        ("objects", {"url": "s3://b/"}),
-        ("iceberg", {"catalog": {"uri": "https://h", "name": "prod"}}),
-        ("kafka", {"servers": "h:1", "options": {"sasl.username": "a"}}),
-    ):
-        assert of_this_machine(source(kind, options, {})) == ""
 
 
 def test_a_catalog_elsewhere_leads_to_no_file_here(core: Core) -> None:

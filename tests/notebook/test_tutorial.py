@@ -41,6 +41,7 @@ def plain(outputs: Any) -> str:
     return "".join(one.get("text", "") or one["data"]["text/plain"] for one in outputs)
 
 
+@pytest.mark.slow
 def test_sql_of_a_cell_is_a_table_and_knows_variables(ran):
     shown = html(cell(ran, "%%tl sql\nSELECT shop, count(*)"))
     assert "<th>euros</th>" in shown

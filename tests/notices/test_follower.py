@@ -111,6 +111,7 @@ def test_one_of_two_follows(lake: Lake) -> None:
     two.stop()
 
 
+@pytest.mark.slow
 def test_a_bug_of_a_handler_ends_nothing(lake: Lake) -> None:
     class Buggy(Keeping):
         def handle(self, new: Sequence[Event]) -> None:

@@ -11,6 +11,7 @@ from tests.oracle.worlds import World
 FEW = {"reads": 6, "filters": 80, "changes": 8, "published": 30, "cuts": 10, "quarantine": 10}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
 def test_every_door_gives_the_rows_of_the_model(world: World, group: Group):
     few = FEW.get(group.name, 6)

@@ -41,6 +41,7 @@ def successors(draw: st.DrawFn, lake: Mapping[str, Files]) -> dict[str, Files]:
     return new
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.data(), local_expressions, lakes)
 def test_old_datums_patched_are_the_new_ones(

@@ -8,6 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+import pytest
+
 from tests.query.texts import BAIT, Queries, names, texts
 from tests.spark import shared_session
 from trunkline.engine.sql import Desk
@@ -24,6 +26,7 @@ def test_texts_are_read_in_one_way(tmp_path: Path):
     assert found.hidden > 0
 
 
+@pytest.mark.slow
 def test_queries_are_read_in_one_way(tmp_path: Path):
     """Most are compared: both readers make something of them."""
     found = compared(Queries(is_read).texts(Random(1), 3_000), tmp_path)

@@ -150,6 +150,7 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lake]:
         yield lake
 
 
+@pytest.mark.slow
 def test_two_tickers_at_the_same_slots_fire_each_once(shared: Lake):
     apply_cron(shared, "p", "@every 1s", start=seconds_ago(40), catch_up="all")
     apply_cron(shared, "q", "@every 1s", start=seconds_ago(10), catch_up="latest")

@@ -146,6 +146,7 @@ def s3() -> Iterator[S3Server]:
         yield server
 
 
+@pytest.mark.slow
 def test_a_lake_moves_to_a_server(history, tmp_path, s3, monkeypatch):
     history.backup(tmp_path / "safe")
     bucket = s3.create_bucket("moved")
@@ -474,6 +475,7 @@ def test_a_restore_that_was_killed_can_be_tried_again(history, tmp_path, point):
         backups.restore(tmp_path / "safe", again)
 
 
+@pytest.mark.slow
 def test_a_restore_into_a_database_that_was_killed_can_be_tried_again(history, tmp_path):
     history.backup(tmp_path / "safe")
     server = postgres()
@@ -497,6 +499,7 @@ def test_no_backup_begins_while_something_is_erased(history, tmp_path):
     history.backup(tmp_path / "safe")
 
 
+@pytest.mark.slow
 def test_the_command_says_what_is_wrong_in_one_line(history, tmp_path):
     history.backup(tmp_path / "safe")
     assert cli("backup", "verify", tmp_path / "safe", "--deep").out.endswith(": all is well.\n")

@@ -342,6 +342,7 @@ def test_who_uploads_the_same_bytes_meanwhile_has_to_put_them_again(held: Lake):
     assert held.fsck(deep=True).ok
 
 
+@pytest.mark.slow
 def test_through_a_server_too(held: Lake):
     with served(home(held)) as url, connect(url, "default", home(held)._settings) as remote:
         with pytest.raises(LeaseLost, match="erased"), remote.commit("orders") as commit:

@@ -141,6 +141,7 @@ def test_the_objects_of_a_living_writer_are_left_alone(lake: Lake):
     assert lake.fsck(deep=True).ok
 
 
+@pytest.mark.slow
 def test_a_writer_that_was_paused_for_too_long_may_not_commit(lake: Lake):
     with pytest.raises(LeaseLost, match="paused for too long"), lake.commit("orders") as commit:
         commit.put("/large", bytes(2_000_000))

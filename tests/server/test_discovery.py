@@ -57,6 +57,7 @@ class TestServed:
             with tl.open(folder) as lake:
                 assert lake.commits("orders@main")[0].author == "Zoë"
 
+    @pytest.mark.slow
     def test_what_a_killed_server_left_is_not_believed(self, folder):
         with serving(folder) as server:
             server.process.kill()

@@ -376,6 +376,7 @@ def test_old_events_go_but_never_the_newest(tmp_path: Path) -> None:
         assert progress < last < emit(lake, "commit")
 
 
+@pytest.mark.slow
 def test_a_running_job_tells_how_far_it_is(
     spark: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

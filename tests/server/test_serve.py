@@ -32,6 +32,7 @@ def told(server: Serving, path: str) -> dict[str, object]:
         return found
 
 
+@pytest.mark.slow
 def test_it_says_where_it_answers_and_leaves_nothing_behind(folder):
     with serving(folder) as server:
         assert server.facts["lake"] == str(folder)
@@ -45,6 +46,7 @@ def test_it_says_where_it_answers_and_leaves_nothing_behind(folder):
         assert not note.exists()
 
 
+@pytest.mark.slow
 def test_one_lake_has_one_server(folder):
     with serving(folder) as server:
         refused = process("serve", "--lake", folder, "--port", "0", "--s3-port", "0")

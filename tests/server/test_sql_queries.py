@@ -88,6 +88,7 @@ class TestEnds:
         assert not query.spool.path.exists()
         keeper.close()
 
+    @pytest.mark.slow
     def test_every_one_that_takes_too_long(self, lake):
         """Not only the first: who watches hears of each."""
         keeper = kept(lake, sql_timeout="2s")
@@ -95,6 +96,7 @@ class TestEnds:
         assert isinstance(ended(keeper.ask(WHO, NewQuery(LONG))).error, TimedOut)
         keeper.close()
 
+    @pytest.mark.slow
     def test_one_that_duckdb_does_not_hear(self, lake, monkeypatch):
         """Its process is ended; what others ask goes on, and so does who asked it."""
         monkeypatch.setattr(processes, "UNHEARD_SECONDS", 0.1)
@@ -175,6 +177,7 @@ class TestEnds:
         assert not keeper._processes._idle
         keeper.close()
 
+    @pytest.mark.slow
     def test_one_that_was_stopped_before_its_process_was_there(self, lake):
         """It ends, though nobody waits for it any more."""
         keeper = kept(lake)
@@ -238,6 +241,7 @@ class TestEnds:
         assert isinstance(error, Precondition) and "Linux" in error.message
         keeper.close()
 
+    @pytest.mark.slow
     def test_the_watcher_goes_on_after_a_turn_that_fails(self, lake, monkeypatch, caplog):
         monkeypatch.setattr(keepers, "ERASED_SECONDS", 0.05)
         keeper = kept(lake, sql_timeout="2s")

@@ -327,6 +327,7 @@ class TestSpark:
         assert lake.describe_table("frames").columns == lake.describe_table("orders").columns
         assert sorted(lake.table("frames").arrow()["id"].to_pylist()) == [1, 2, 3, 4]
 
+    @pytest.mark.slow
     def test_a_worker_that_is_gone(self, lake, tmp_path):
         front = Known(lake, lake._settings, authenticated=True)
         front.engine = tmp_path / "none.sock"

@@ -16,6 +16,7 @@ from trunkline.errors import TimedOut, TrunklineError, Unavailable
 NEVER = "SELECT * FROM VALUES (repeat('a', 300) RLIKE '^" + "(.*)" * 9 + "b$')"
 
 
+@pytest.mark.slow
 def test_spark_is_ended_when_it_does_not_hear(tmp_path: Path):
     tl.init(tmp_path).close()
     with (

@@ -6,11 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx2
+import pytest
 
 import trunkline as tl
 from tests.serving import serving
 
 
+@pytest.mark.slow
 def test_a_request_that_never_ends_does_not_hold_it_up(tmp_path: Path):
     with tl.init(tmp_path) as lake:
         lake.create_repo("orders")
@@ -30,6 +32,7 @@ def test_a_request_that_never_ends_does_not_hold_it_up(tmp_path: Path):
         assert (told.status_code, told.json()["error"]["code"]) == (503, "unavailable")
 
 
+@pytest.mark.slow
 def test_a_catalog_that_others_hold_does_not_hold_it_up(tmp_path: Path):
     tl.init(tmp_path).close()
     with serving(tmp_path) as server, ThreadPoolExecutor() as pool:

@@ -34,6 +34,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Pa
         yield found
 
 
+@pytest.mark.slow
 def test_two_servers_and_a_worker_are_one_lake(folders):
     command = [sys.executable, "-m", "trunkline", "worker", "--lake", str(folders[2])]
     worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
@@ -65,6 +66,7 @@ def test_two_servers_and_a_worker_are_one_lake(folders):
         assert worker.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_queries_reach_the_store_that_the_servers_environment_names(folders):
     with serving(folders[0]) as server, tl.open(server.url) as lake:
         lake.create_repo("orders")

@@ -57,6 +57,7 @@ def attributes(span: Any) -> dict[str, Any]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
 
 
+@pytest.mark.slow
 def test_requests_and_jobs_are_traced(tmp_path: Path) -> None:
     with receiving() as receiver:
         environ = {

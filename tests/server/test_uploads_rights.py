@@ -68,6 +68,7 @@ def test_who_only_reads_writes_nothing(people: dict[str, RemoteLake]):
             act()
 
 
+@pytest.mark.slow
 def test_a_transaction_is_its_owners_alone(people: dict[str, RemoteLake], lake: Lake):
     with pytest.raises(LeaseLost), people["writer"].commit("orders@main") as mine:
         mine.put("/mine", b"x" * 2_000_000)

@@ -7,6 +7,8 @@ import os
 import textwrap
 from pathlib import Path
 
+import pytest
+
 import trunkline as tl
 from tests.serving import children_of, is_alive, serving
 from tests.waiting import until
@@ -44,6 +46,7 @@ def frames(words):
 """
 
 
+@pytest.mark.slow
 def test_no_process_of_a_job_has_them(tmp_path: Path):
     code = tmp_path / "code.py"
     code.write_text(textwrap.dedent(CODE))

@@ -147,6 +147,7 @@ def test_every_type_by_arrow(lake: Lake):
             assert found["id"].to_pylist() == [0, len(table) // 2]
 
 
+@pytest.mark.slow
 def test_every_type_by_spark(lake: Lake):
     session: Session = shared_session()
     spark = session.spark

@@ -125,6 +125,7 @@ def rows(table: pa.Table, wanted: dict[str, pa.DataType]) -> list[Any]:
     return [[expected(row[name], type_) for name, type_ in wanted.items()] for row in found]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 @given(st.lists(columns(), min_size=10, max_size=10))
 @settings(

@@ -114,6 +114,7 @@ def test_a_profile_is_what_plain_python_finds(values):
     )[:10]
 
 
+@pytest.mark.slow
 def test_five_thousand_columns():
     text = ", ".join(f"c{number} bigint" for number in range(5_000))
     found = profile(text, [tuple(range(5_000)), (None,) * 5_000])

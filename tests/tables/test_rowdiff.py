@@ -85,6 +85,7 @@ rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(rows, rows, st.sampled_from([(), ("k",), ("k", "s"), ("s",)]))
 def test_a_diff_is_what_plain_python_finds(old, new, key):
@@ -104,6 +105,7 @@ def test_a_diff_is_what_plain_python_finds(old, new, key):
     assert found.unchanged == len(new) - found.added - found.changed
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(rows, rows, st.sampled_from([(), ("k",)]))
 def test_change_rows_lead_from_the_old_rows_to_the_new(old, new, key):

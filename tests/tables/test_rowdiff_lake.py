@@ -130,6 +130,7 @@ def test_a_key_that_is_not_there_is_refused(lake: Lake):
 rows = st.lists(st.tuples(st.integers(0, 3), st.sampled_from([None, "a", "b"])), max_size=4)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -112,6 +112,7 @@ def _full(value: Any) -> Any:
     return [_full(one) for one in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_all_readers_agree_or_refuse(lake: Lake, spark: Any, seed: int) -> None:
     from pyspark.sql import functions as f

@@ -222,6 +222,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield opened
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(files(), st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "in", "is", "between", "turned"]))
 def test_a_condition_in_sql_leaves_out_no_file_that_holds_a_row(connection, drawn, sign):
@@ -250,6 +251,7 @@ def test_a_condition_in_sql_leaves_out_no_file_that_holds_a_row(connection, draw
                 assert kept or not matching, (condition, stats)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(files(), st.data())
 def test_a_merge_leaves_out_no_file_that_holds_a_key(connection, drawn, data):

@@ -1,7 +1,7 @@
 """What sources and targets may touch of this machine: the one rule, asked wherever one is named.
 
-A lake's own files are nobody's source and nobody's target. With `sandbox.required`, and for people
-who are no admins of the lake when they ask a server, nothing of the machine is.
+A lake's own files are nobody's source and nobody's target. With `sandbox.required` nothing of the
+machine is; without it, who may apply runs code there, and an export by a server is an admin's.
 """
 
 from __future__ import annotations
@@ -78,20 +78,6 @@ def check(connection: Connection, core: Core, what: str = "") -> None:
             refuse_own(one.path)
     for url in connection.tables():
         _refuse_store(core, url)
-
-
-def of_this_machine(spec: PipelineSpec) -> str:
-    """What only an admin may name in a spec; "" if there is nothing.
-
-    Code is not: who may apply runs code, and where nobody may, `check` refuses it.
-    """
-    found = (
-        f"{connection.where}.{one.name} {one.what}"
-        for connection in connections(spec)
-        for one in connection.locals()
-        if not one.is_code
-    )
-    return next(found, "")
 
 
 def instead(one: Local) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from trunkline.errors import NotAllowed, NotFound
-from trunkline.lake import this_machine
+from trunkline.errors import NotFound
 from trunkline.lake.declarations import cron_repos, missing_input
 from trunkline.lake.versions import Declared
-from trunkline.model.access import LAKE, Permission
+from trunkline.model.access import Permission
 from trunkline.model.commits import DEFAULT_BRANCH, RepoName
 from trunkline.model.inputs import Leaf, leaves
 from trunkline.pipelines.spec.codec import from_json
@@ -26,23 +25,11 @@ def require_apply(
     for one in declared:
         call.require_project_seen(one.spec.name.project)
         call.require(Permission.MAINTAIN, one.spec.name)
-        _require_elsewhere(call, one)
         _require_ticks(call, one)
     for leaf in _inputs(call, declared, coming):
         if leaf.trigger is not None or not _has_branch(call, leaf):
             # The branch is made, and moved, in the repo that is read.
             call.require(Permission.WRITE, leaf.repo)
-
-
-def _require_elsewhere(call: Call, one: Declared) -> None:
-    """What is read and written of the machines that work for the lake is for its admins to say."""
-    found = this_machine.of_this_machine(one.spec)
-    if found and not call.who.may(Permission.ADMIN, LAKE):
-        raise NotAllowed(
-            f"{call.who.name} may not apply {one.spec.name}: {found}, which is for admins of the "
-            "lake.",
-            hint="Name a place elsewhere, or ask an admin to apply it.",
-        )
 
 
 def require_branches(call: Call, declared: Sequence[Declared], environment: str) -> None:

@@ -153,6 +153,7 @@ def test_an_open_quote_costs_its_own_row_alone(lake: Ingests, inbox: Path) -> No
     ]
 
 
+@pytest.mark.slow
 def test_a_write_that_is_held_up_is_waited_for(inbox: Path) -> None:
     file = inbox / "a.jsonl"
     with held_up(file, "%d", 4_000_000):
@@ -340,6 +341,7 @@ def test_batches_are_as_large_as_the_limit(lake: Ingests, inbox: Path) -> None:
 CRASHPOINTS = [*INGEST_POINTS, "commit.in_transaction", "put.after_bytes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", CRASHPOINTS)
 @pytest.mark.parametrize("then", ["keep", "delete"])
 def test_each_file_once_also_after_kill(lake: Ingests, inbox: Path, point: str, then: str) -> None:

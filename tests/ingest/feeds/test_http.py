@@ -299,6 +299,7 @@ with tl.open(sys.argv[1], author='x') as lake:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["ingest.written", "ingest.committed", "ingest.source_told"])
 def test_a_key_is_taken_in_once_also_after_kill(lake: Ingests, point: str) -> None:
     sender = Sender(lake)

@@ -186,6 +186,7 @@ def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
     assert caught.value.hint == "pip install 'trunkline[kafka]'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["ingest.gathered", "ingest.written", "ingest.committed"])
 def test_each_message_once_also_after_kill(lake: Ingests, broker: Broker, point: str) -> None:
     lake.declare("clicks", "kafka", broker.options(), rows=10)

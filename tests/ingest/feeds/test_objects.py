@@ -266,6 +266,7 @@ def test_wrong_credentials_are_told_and_not_shown(
     assert SECRET_KEY not in done.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", INGEST_POINTS)
 @pytest.mark.parametrize("how", ["copy", "reference"])
 def test_each_object_once_also_after_kill(

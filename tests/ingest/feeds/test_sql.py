@@ -490,6 +490,7 @@ def test_a_table_that_is_away_is_noted_and_mended(lake: Ingests, pg: Shop) -> No
     until(lambda: lake.flow("orders").state is FlowState.RUNNING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("point", "key"),
     [
@@ -511,6 +512,7 @@ def test_each_row_once_also_after_kill(
     assert ids(lake) == list(range(13))
 
 
+@pytest.mark.slow
 def test_a_whole_read_once_also_after_kill(lake: Ingests, file: Shop) -> None:
     file.run(ORDERS, "INSERT INTO orders VALUES (1, 'a', 1), (2, 'b', 1)")
     declare(lake, file)

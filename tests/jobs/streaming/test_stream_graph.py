@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import trunkline as tl
 from tests.jobs.streaming.lakes import TOTALS, WINDOWS, Streams, marked
 from trunkline.model.jobs import JobState
@@ -10,6 +12,7 @@ GOOD = "SELECT * FROM clicks WHERE v >= 0"
 SUM = "SELECT sum(v) AS v FROM totals"
 
 
+@pytest.mark.slow
 def test_a_commit_runs_through_streams_and_batch_pipelines_in_one_set(streams: Streams) -> None:
     streams.batch("good", GOOD, tl.pfs("clicks"))
     streams.stream("totals", TOTALS.replace("clicks", "good"), tl.pfs("good"), upsert=["user"])

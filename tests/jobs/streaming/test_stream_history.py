@@ -48,6 +48,7 @@ def test_old_commits_are_squashed_and_add_up(streams: Streams) -> None:
     assert streams.lake.fsck().ok
 
 
+@pytest.mark.slow
 def test_small_files_are_compacted_and_nobody_is_told(streams: Streams) -> None:
     streams.stream("plain", PLAIN, interval="1s", history={"compact": 4})
     streams.stream("next", "SELECT user FROM plain", tl.pfs("plain"))
@@ -76,6 +77,7 @@ def test_small_files_are_compacted_and_nobody_is_told(streams: Streams) -> None:
     assert len(streams.rows("plain")) == len(streams.rows("next")) == 7
 
 
+@pytest.mark.slow
 def test_state_is_kept_for_as_many_batches_as_asked(streams: Streams) -> None:
     streams.stream("totals", TOTALS, upsert=["user"], retain=3, history={"compact": 0})
     feed(streams, 8)
@@ -91,6 +93,7 @@ def test_state_is_kept_for_as_many_batches_as_asked(streams: Streams) -> None:
     assert streams.lake.fsck().ok
 
 
+@pytest.mark.slow
 def test_state_is_kept_by_commits_not_by_batches_of_spark(streams: Streams) -> None:
     """A commit of a window has at least two of those: one with rows, one for the watermark."""
     streams.stream("windows", WINDOWS, marked(), retain=3, history={"compact": 0})
@@ -110,6 +113,7 @@ def test_state_is_kept_by_commits_not_by_batches_of_spark(streams: Streams) -> N
         streams.lake.rewind_stream("windows", made[0].commit)
 
 
+@pytest.mark.slow
 def test_batches_that_make_no_commit_leave_no_state_behind(streams: Streams) -> None:
     streams.stream("windows", WINDOWS, marked(), retain=2, interval="1s")
     for number in range(6):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import trunkline as tl
 from tests.jobs.streaming.lakes import TOTALS, WINDOWS, Streams, clicks, marked
 
@@ -162,6 +164,7 @@ def f(clicks):
 """
 
 
+@pytest.mark.slow
 def test_state_of_ones_own(streams: Streams) -> None:
     streams.stream("own", STATEFUL, upsert=["user"])
     streams.put((1, "a", 1), (2, "b", 1))

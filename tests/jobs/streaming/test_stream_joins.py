@@ -32,6 +32,7 @@ def name(streams: Streams, **names: str) -> str:
     return streams.write(table, "names")
 
 
+@pytest.mark.slow
 def test_two_streams_within_a_time(joined: Streams) -> None:
     """A row that found no other comes when the watermarks say that none will."""
     joined.stream("near", BOUND, tl.cross(marked(), marked(repo="taps")))
@@ -51,6 +52,7 @@ def test_two_streams_within_a_time(joined: Streams) -> None:
     assert "joins two streams" in joined.flow("near").facts["kind"]
 
 
+@pytest.mark.slow
 def test_late_rows_of_a_join_are_those_of_their_input(joined: Streams) -> None:
     joined.stream("near", BOUND, tl.cross(marked(), marked(repo="taps")))
     joined.put((100, "a", 1))
@@ -134,6 +136,7 @@ def test_a_table_beside_a_stream_with_state(joined: Streams) -> None:
     assert joined.rows("counted", "name", "n") == [("Ada", 2), ("Bob", 1)]
 
 
+@pytest.mark.slow
 def test_late_rows_may_have_columns_of_one_name(joined: Streams) -> None:
     """As after a join: those of the second get a number."""
     name(joined, a="Ada")
@@ -167,6 +170,7 @@ def test_late_duplicates(joined: Streams) -> None:
     assert joined.rows("once@main:/_late/clicks", "user", "ts") == [("b", 3), ("c", 10)]
 
 
+@pytest.mark.slow
 def test_late_rows_of_a_union_are_those_of_their_input(joined: Streams) -> None:
     query = """
     from pyspark.sql import functions as F

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ stories = st.lists(
 limits = st.sampled_from([None, {"commits": 1}, {"commits": 2}, {"files": 1}])
 
 
+@pytest.mark.slow
 @settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(story=stories, limit=limits, interval=st.booleans(), delay=st.sampled_from([0, 15]))
 def test_every_row_is_counted_kept_or_late(

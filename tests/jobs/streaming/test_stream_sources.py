@@ -128,6 +128,7 @@ def more(*rows: tuple[Any, ...]) -> pa.Table:
     return table.append_column("page", pa.array([row[3] for row in rows], pa.string()))
 
 
+@pytest.mark.slow
 def test_a_column_more(streams: Streams) -> None:
     """Queries with state and without go on; who selects all gets it too."""
     streams.stream("all", "SELECT * FROM clicks")
@@ -162,6 +163,7 @@ def test_a_type_that_state_cannot_take_is_refused(streams: Streams) -> None:
     assert streams.rows("counted", "v", "n") == [(1, 1), (1 << 40, 1)]
 
 
+@pytest.mark.slow
 def test_back_to_the_middle_of_a_commit(streams: Streams) -> None:
     """Its files were read one by one; so they are again, each once."""
     with streams.lake.commit("clicks@main") as commit:

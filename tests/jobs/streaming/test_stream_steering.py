@@ -47,6 +47,7 @@ def run(streams: Streams) -> tuple[Streams, list[Output]]:
     return streams, seen
 
 
+@pytest.mark.slow
 def test_a_rewound_stream_does_the_same_again(run: tuple[Streams, list[Output]]) -> None:
     """To each of its commits: all is as it was then, and comes to the same as without."""
     streams, seen = run
@@ -88,6 +89,7 @@ def test_a_query_without_state_can_go_back_to_any_commit(streams: Streams) -> No
     assert streams.lake.fsck().ok
 
 
+@pytest.mark.slow
 def test_restart_from_the_start_a_ref_and_now(streams: Streams) -> None:
     streams.stream("totals", TOTALS, upsert=["user"])
     commits = [streams.put((number, "a", 1 << number)) for number in range(3)]
@@ -195,6 +197,7 @@ def test_a_query_that_can_use_its_state_goes_on(streams: Streams) -> None:
     assert streams.rows("totals", "user", "n", "v", "twice") == [("a", 2, 5, 10), ("b", 1, 2, None)]
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_said_and_an_older_one_works(streams: Streams) -> None:
     streams.stream("totals", TOTALS, upsert=["user"])
     for number in range(3):
@@ -217,6 +220,7 @@ def test_a_damaged_checkpoint_is_said_and_an_older_one_works(streams: Streams) -
     assert streams.rows("totals", "user", "n") == [("a", 4), ("b", 1)]
 
 
+@pytest.mark.slow
 def test_after_a_rewind_the_watermark_still_has_to_act(streams: Streams) -> None:
     """Nothing new comes, but what had come by then has moved it."""
     streams.stream("windows", WINDOWS, marked(), interval="1s")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import trunkline as tl
 from tests.jobs.streaming.lakes import TOTALS, WINDOWS, Streams, clicks, marked
 from trunkline.model.verification import Verdict, Verification
@@ -14,6 +16,7 @@ def only(streams: Streams, target: str) -> Verification:
     return found
 
 
+@pytest.mark.slow
 def test_a_stream_without_state_is_computed_as_one_batch(streams: Streams) -> None:
     streams.put((0, "a", 2), repo="rates")
     streams.stream("rows", ROWS, tl.pfs("clicks", limit={"commits": 1}))
@@ -47,6 +50,7 @@ def test_rows_of_a_stream_that_differ_are_shown(streams: Streams) -> None:
     assert len(found.differences) == 1
 
 
+@pytest.mark.slow
 def test_why_other_streams_are_not_verified_is_said(streams: Streams) -> None:
     streams.put((0, "a", 2), repo="rates")
     streams.stream("totals", TOTALS, upsert=["user"])

@@ -32,6 +32,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyProxy]:
         yield faulty
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_answer(
     tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ):

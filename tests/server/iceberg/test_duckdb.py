@@ -71,6 +71,7 @@ def ask(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -
     return asked
 
 
+@pytest.mark.slow
 def test_tables_and_versions(ask: Ask, opened: OpenCatalog, catalog: Catalog, sample: Sample):
     orders = catalog.load_table("default.orders")
     first, second = (snapshot_of(orders, sample.commits[step]) for step in ("first", "second"))

@@ -31,6 +31,7 @@ def repo(locked: OpenDoor) -> str:
     return name
 
 
+@pytest.mark.slow
 def test_the_aws_command(locked: OpenDoor, keys: Keys, repo: str, tmp_path: Path):
     def aws(*words: str, **more: str) -> str:
         environment = {
@@ -239,6 +240,7 @@ print(connection.execute(f"SELECT count(*), sum(id), max(part) {found}").fetchon
 """
 
 
+@pytest.mark.slow
 def test_duckdb(
     locked: OpenDoor, keys: Keys, repo: str, pytestconfig: pytest.Config, tmp_path: Path
 ):

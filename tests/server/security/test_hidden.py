@@ -53,6 +53,7 @@ def _clean(answer: httpx2.Response, *told: object) -> None:
     assert WORD not in found, (*told, answer.status_code, found[:3000])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["reader", "narrow", "elsewhere", "stranger"])
 def test_the_word_is_nowhere(world: World, app: FastAPI, who: str):
     jobs = {(job.pipeline.repo, job.id) for job in world.lake.jobs(all_projects=True)}

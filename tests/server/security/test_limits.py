@@ -96,6 +96,7 @@ def test_a_body_that_does_not_go_on_is_given_up(world: World, monkeypatch: pytes
     assert b"timed_out" in found
 
 
+@pytest.mark.slow
 def test_a_body_that_trickles_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch):
     """A byte now and then is no reason to go on waiting."""
     monkeypatch.setattr(limits, "IDLE_SECONDS", 0.5)
@@ -438,6 +439,7 @@ def test_damaged_metadata_is_an_error_of_the_sender():
                     check_sizes(io.BytesIO(bytes(cut)))
 
 
+@pytest.mark.slow
 def test_bundles_of_too_many_files(world: World):
     many = json.dumps({"files": [["/a", 0]] * 1_000_001}, separators=(",", ":")).encode()
     long = (1 << 40).to_bytes(8, "big")

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import httpx2
+import pytest
 
 import trunkline as tl
 from tests.serving import serving
@@ -56,6 +57,7 @@ def a_webhook() -> Iterator[tuple[str, list[bytes]]]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_no_secret_is_in_what_a_server_says_or_keeps(tmp_path: Path):
     lineage = tmp_path / "lineage.jsonl"
     spec = {

@@ -127,6 +127,7 @@ def plain(text: str) -> str:
     return re.sub(r"\b[0-9a-f]{12,64}\b", "ID", text)
 
 
+@pytest.mark.slow
 def test_the_names_of_hidden_repos_make_no_difference(tmp_path: Path):
     told: list[dict[str, str]] = []
     for names in (PLAIN, AWKWARD):

@@ -51,6 +51,7 @@ def test_parts_are_retried(proxy: FaultyProxy, through: ObjectStore):
     assert b"".join(through.stream("big")) == data
 
 
+@pytest.mark.slow
 def test_a_store_that_stays_down_is_unavailable(proxy: FaultyProxy, through: ObjectStore):
     through.put("a", b"x")
     for call in (

@@ -29,6 +29,7 @@ def moving(tmp_path: Path) -> Iterator[Path]:
         yield path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [SIZE, SIZE - 1], ids=["packed", "whole"])
 def test_a_write_that_is_held_up_is_waited_for(
     folder: ObjectStore, keys: KeyMaker, moving: Path, limit: int
@@ -41,6 +42,7 @@ def test_a_write_that_is_held_up_is_waited_for(
     _is_whole(put)
 
 
+@pytest.mark.slow
 def test_a_write_that_is_held_up_is_waited_for_by_an_upload(moving: Path):
     def upload() -> bytes:
         with opened(moving) as source:
@@ -52,6 +54,7 @@ def test_a_write_that_is_held_up_is_waited_for_by_an_upload(moving: Path):
     _is_whole(upload)
 
 
+@pytest.mark.slow
 def test_a_write_that_is_held_up_is_waited_for_by_readers_of_references(moving: Path):
     files, key = LocalFiles(), str(moving)[1:]
     _is_whole(lambda: b"".join(files.read(key, files.head(key).version, 0, SIZE)))
