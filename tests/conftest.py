@@ -72,8 +72,9 @@ def clear_memory() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Those that take minutes first: what is left then is small enough to share out evenly.
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    # Files with those that take long first: what is left then is small enough to share out evenly.
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.hookimpl(wrapper=True)
