@@ -11,11 +11,12 @@ import trunkline as tl
 from tests.jobs.graphs import Graph
 from tests.jobs.tables import Tables
 from tests.served import home
+from trunkline.lake import jobredaction
 from trunkline.lake.jobobjects import replace_results, used_by_jobs
 from trunkline.model.entries import line_path
 from trunkline.model.ids import new_id
 from trunkline.model.jobs import JobState
-from trunkline.storage.catalog import pipelines
+from trunkline.storage.catalog import erasures, pipelines
 from trunkline.storage.objects.keys import KeyMaker
 
 PEOPLE = "SELECT name, upper(name) AS loud, team FROM people"
@@ -87,6 +88,26 @@ def test_a_deleted_pipeline_takes_nothing_of_it_over_either(idle: Graph):
     with core.database.read() as session:
         (row,) = pipelines.with_results(session)
     assert list(core.manifests.read(row.results, row.results_hash).scan(b"")) == lines[1:]
+
+
+def test_an_erasure_is_not_done_while_jobs_go_on_adding_results(graph: Graph, monkeypatch):
+    """However often they add some it ends, and the next gc goes on with it."""
+    graph.put("orders", a="x")
+    graph.apply("b", "orders")
+    graph.run_well()
+    core = home(graph.lake)._core
+    (made,) = graph.lake.ls("b@main:/")
+
+    def is_done() -> bool:
+        with core.database.read() as session:
+            return not erasures.unsettled(session)
+
+    with monkeypatch.context() as added:
+        added.setattr(jobredaction, "replace_results", lambda *given: False)
+        graph.lake.erase(f"b:{made.path}")
+        assert not is_done()
+    graph.lake.gc()
+    assert is_done()
 
 
 def test_gc_reads_what_took_the_place_of_results_that_another_gc_removed(graph: Graph, monkeypatch):

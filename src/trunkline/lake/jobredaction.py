@@ -43,10 +43,14 @@ Doomed = set[Pointer]
 MESSAGE = "(erased: it may have quoted a file that was erased)"
 PRINTED = "what this datum printed was erased, with a file that it read or wrote"
 _NOTE = "note"
+_ATTEMPTS = 10
+"""A pipeline may commit more often than its results can be read: then the next gc goes on."""
 
 
-def redact_jobs(core: Core, gone: Gone) -> int:
-    """Clean all that jobs keep. Of how many datums a log or a message was removed."""
+def redact_jobs(core: Core, gone: Gone) -> tuple[int, bool]:
+    """Clean all that jobs keep. Of how many datums a log or a message was removed, and whether no
+    job can take over any more what was erased: if others go on adding results, not yet.
+    """
     readers = _Readers(core, gone)
     doomed: Doomed = set()
     cleaned = 0
@@ -60,9 +64,7 @@ def redact_jobs(core: Core, gone: Gone) -> int:
                 one.clean_log(key)
         one.clean_reason()
         cleaned += len(one.cleaned)
-    if doomed:
-        _stop_taking_over(core, doomed)
-    return cleaned
+    return cleaned, not doomed or _stop_taking_over(core, doomed)
 
 
 def _folders(core: Core) -> dict[str, list[str]]:
@@ -262,10 +264,9 @@ class _Folder:
                 self._core.objects.edit(key, cleaned)
 
 
-def _stop_taking_over(core: Core, doomed: Doomed) -> None:
+def _stop_taking_over(core: Core, doomed: Doomed) -> bool:
     """No job takes an erased file over: its datum is computed again, should it come back."""
-    done = False
-    while not done:
+    for _ in range(_ATTEMPTS):
         done = True
         with core.database.read() as session:
             rows = pipelines.with_results(session)
@@ -275,3 +276,6 @@ def _stop_taking_over(core: Core, doomed: Doomed) -> None:
             old = {one.key for one in lines if one.pointer in doomed}
             if old and not replace_results(core, row, tree, old):
                 done = False  # a job has added to them
+        if done:
+            return True
+    return False

@@ -36,11 +36,11 @@ def redact(core: Core) -> int:
         at_work = _at_work(session)
     if not gone:
         return 0
-    datums = redact_jobs(core, gone)
+    datums, is_done = redact_jobs(core, gone)
     while _redact_trees(core, gone):
         with core.database.read() as session:
             at_work = at_work or _at_work(session)
-    if not at_work:
+    if is_done and not at_work:
         with core.database.write() as session:
             erasures.settle(session, gone)
     return datums
