@@ -70,9 +70,11 @@ def export(call: Caller, body: Export) -> Exported:
     """Send a version to a target now, from the server."""
     call.require(Permission.MAINTAIN, parse_ref(body.ref).repo)
     target = checked(body.target)
-    if any(of_target(target).locals()) and not call.who.may(Permission.ADMIN, LAKE):
+    here = next(of_target(target).locals(), None)
+    if here is not None and not call.who.may(Permission.ADMIN, LAKE):
         raise NotAllowed(
-            f"{call.who.name} may not write to the files of the server.",
+            f"{call.who.name} may not export by way of the server's machine: "
+            f"{target.kind}.{here.name} {here.what}.",
             hint="trunkline get writes to your own computer.",
         )
     return call.lake._exported(body.ref, target, {GIVEN: body.password} if body.password else {})
